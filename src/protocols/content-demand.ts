@@ -2,7 +2,6 @@ import type { JsonReader } from '../lib/json/json-reader.ts';
 import type { Part } from './content-names.ts';
 import { BUDGETS } from './token-estimate/budgets.ts';
 
-/** How `ContentDemand` reads a value. */
 export const Reads = {
   nothing: 0,
   request: 1,
@@ -35,7 +34,7 @@ interface OpenPart {
 export abstract class ContentDemand {
   readonly #imageTokens: number;
   #part: OpenPart | null = null;
-  /** Estimated tokens of content that the request refers to by URL or id. */
+  /** Estimated tokens of content that the request gives by URL or id. */
   protected addressedTokens = 0;
   /** The first top-level member that contains audio. */
   protected audioInput: string | null = null;
@@ -66,7 +65,6 @@ export abstract class ContentDemand {
     if (type === 'item_reference' || (members === 1 && hasId)) this.addressedTokens += ITEM_REFERENCE_TOKENS;
   }
 
-  /** Returns how to read the value of the next member. */
   part(reads: Reads, part: Part, json: JsonReader): Reads {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;

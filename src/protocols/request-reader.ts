@@ -41,7 +41,7 @@ export function readNamedState(body: JsonReader, table: RequestTable, demand: Co
   return { references: reader.references.list, unlisted: reader.unlisted };
 }
 
-/** Reads what affects the cost in the next value, without references. */
+/** Reads what affects the cost in the next value. */
 export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
@@ -69,7 +69,6 @@ export class RequestReader {
     this.#path = new RequestPath(body.bytes);
   }
 
-  /** Returns the path of the current value for error messages, such as `input[3].content`. */
   param(member?: string): string {
     const path = this.#path.text();
     if (member === undefined) return path;

@@ -46,13 +46,11 @@ export interface StateText {
   readonly except?: readonly string[];
 }
 
-/** How to treat members without their own rule. */
 export type Others =
-  /** The members are refused. */
   | 'unknown'
-  /** The members are content, unless the name or value looks like a reference to state. */
+  /** Members are content, unless the name or value looks like a reference to state. */
   | 'open'
-  /** The members are content, unless the value looks like a reference. For the top level, where vendors add fields. */
+  /** Members are content, unless the value looks like a reference. For the top level, where vendors add fields. */
   | 'field'
   | 'content'
   | { readonly each: Rule };

@@ -10,7 +10,6 @@ const ID_BYTES_MAX = 256;
 const ADDRESS_BYTES_MAX = 4_096;
 /** Schemes whose content is on the web or in the request itself. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
-/** Scheme of files at Alibaba Cloud. */
 const FILE_SCHEME = 'fileid';
 
 export function isExcepted(json: JsonReader, { except }: StateText): boolean {
@@ -41,7 +40,7 @@ function shownByAddress(json: JsonReader, rule: 'prose' | 'link' | 'media'): Sho
   return isFetched && !isPublicServerAt(json.bytes, json.offset) ? { kind: 'network', id: '' } : null;
 }
 
-/** Reads a string without a scheme: base64, a file id, or a file path, which some model servers open. */
+/** Reads base64, a file id, or a file path, which some model servers open. */
 function shownByBareMedia(json: JsonReader): ShownReference | null {
   const shown = shownByValue(json.bytes, json.offset);
   if (shown !== null) return shown;
@@ -63,10 +62,7 @@ const SCHEME_BYTES_MAX = 32;
 /** Maximum bytes of a scheme and the characters after it, each as an escape. */
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
-/**
- * Returns the scheme of the address that begins at `start`, in lower case; `null` if the string is not an address. Decodes escapes and
- * skips leading white space, as clients do that fetch the address.
- */
+/** Returns the scheme of an address in lower case, or `null`. Decodes escapes and skips white space, as clients do. */
 function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
     const byte = bytes[at]!;

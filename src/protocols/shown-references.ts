@@ -6,7 +6,6 @@ import type { StateKind } from './state-references.ts';
 
 /** Detects references to state that no table lists: members named `…_id` or `…_ids`, and strings that look like an id of a vendor. */
 
-/** Member names that refer to state in any object. */
 export const STATE_NAMES: Readonly<Record<string, StateKind>> = {
   previous_response_id: 'response',
   response_id: 'response',
@@ -48,7 +47,6 @@ export const OPEN_VALUE = anyValue(
 
 export const FIELD_VALUE = anyValue(new Members({}, 'field'));
 
-/** Maximum bytes of a value that is treated as an id. */
 const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;

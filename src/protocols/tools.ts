@@ -1,10 +1,7 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
 interface ToolRule {
-  /**
-   * Who runs the tool. Provider tools may have only the listed members; members of client tools are content, unless they look like
-   * references.
-   */
+  /** Who runs the tool. Provider tools may have only the listed members; client tools may have any. */
   readonly runs: 'client' | 'provider';
   readonly members: Members;
   readonly isPriced: boolean;

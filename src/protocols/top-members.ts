@@ -13,17 +13,13 @@ import {
 import { STATE_NAMES } from './shown-references.ts';
 import { MCP_SERVERS } from './tools.ts';
 
-/**
- * Top-level members of all vendors that refer to state. Relays translate between protocols and forward unknown members. Other members are
- * allowed (contract, section 9).
- */
+/** Top-level members of all vendors that refer to state. Others are allowed (contract, section 9). */
 export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)])),
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  // The id of an earlier message, whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the
-  // field.
+  // The earlier message whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the field.
   diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
   // Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.
@@ -77,10 +73,7 @@ const CONTENT_AT_TOP = [
   ...['service_tier', 'stream', 'stream_options', 'temperature', 'top_p'],
 ];
 
-/**
- * @param content documented members that do not refer to state
- * @param rules rules that are specific to the protocol
- */
+/** @param content documented members that do not refer to state */
 export function topMembers(content: readonly string[], rules: Readonly<Record<string, Rule>>): Members {
   const known = [...CONTENT_AT_TOP, ...content].map((name): [string, Rule] => [name, 'content']);
   return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');

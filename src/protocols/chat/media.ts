@@ -4,9 +4,7 @@ import type { MediaTokens } from '../metering/usage-facts.ts';
 import { compilePaths } from '../metering/written-paths.ts';
 import { WrittenText } from '../metering/written-text.ts';
 
-/**
- * Audio and images in chat responses: base64 in `audio.data`, and `image_url` objects in `images` (OpenRouter, LiteLLM) or content parts.
- */
+/** Audio and images in chat responses: base64 in `audio.data`, `image_url` objects in `images` (OpenRouter, LiteLLM) or content parts. */
 interface ChatMedia {
   add(choices: unknown): void;
   addPart(part: Buffer, isLast: boolean): void;
@@ -15,7 +13,6 @@ interface ChatMedia {
 
 const AUDIO = Buffer.from('"audio"');
 const SOUND = { paths: compilePaths({ text: [], encrypted: ['choices[].delta.audio.data'] }) };
-/** Byte patterns of events that contain images. */
 export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
 const ADDRESS_OF_DATA = Buffer.from(';base64,');
 

@@ -3,10 +3,7 @@ import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
-/**
- * Uses of provider tools that are visible in a chat response only as a tool call or a list of results. Vendors bill them, but their usage
- * does not count them.
- */
+/** Uses of provider tools that a chat response shows but its usage does not count. Vendors bill them. */
 interface ShownTools {
   add(response: Readonly<Record<string, unknown>>): void;
   /** Whether an event that contains the marker can show a new tool use. */

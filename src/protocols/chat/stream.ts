@@ -25,7 +25,6 @@ import { COMPLETION_TEXT, streamedChatText } from './written.ts';
 export interface ChatStreamOptions extends ChatResponseOptions {
   /** Whether to remove the chunk that contains only usage, because the gateway asked for it and the client did not. */
   readonly dropsUsageChunk: boolean;
-  /** Number of choices requested (`n`). */
   readonly choices: number;
   /** Whether the request asks for a service tier. The tier is then read from the first chunk, in case the stream breaks off. */
   readonly asksForTier?: boolean;
@@ -67,10 +66,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /**
-   * Whether an event with this pattern must be parsed. `end` is the offset after the pattern. After the end of the output only usage
-   * matters.
-   */
+  /** Whether an event with this pattern, which ends at `end`, must be parsed. After the end of the output only usage matters. */
   function isRelevant(bytes: Buffer, marker: Buffer, end: number): boolean {
     const value = valueStart(bytes, end);
     // Some providers send null until the value is known.

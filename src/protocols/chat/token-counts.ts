@@ -6,10 +6,7 @@ export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 
 type MemberPath = readonly [string, ...string[]];
 
-/**
- * Returns the first nonzero count, because relays can report zeros next to the real count; zero if all are zero. Each place is one required
- * member and members to add. Returns `null` if a value is not a valid count.
- */
+/** Returns the first nonzero count, because relays can report zeros, too. A place is a sum of members; the first is required. */
 export function firstCount(
   response: ReadResponse,
   places: readonly (readonly [MemberPath, ...MemberPath[]])[],

@@ -17,10 +17,7 @@ interface ChatUsageContext {
   readonly outputTokensMax?: number | undefined;
 }
 
-/**
- * Reads chat usage. `prompt_tokens` and `completion_tokens` include cached, written and reasoning tokens, except at providers that include
- * these only in `total_tokens`. Some servers use the names of the responses protocol (mlx-vlm).
- */
+/** Reads chat usage. Prompt and completion include cached, written and reasoning tokens, except if only `total_tokens` includes them. */
 export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): Usage | null {
   if (!isRecord(usage)) return null;
   const statedPrompt = greaterCount(usage.prompt_tokens, usage.input_tokens);
@@ -83,7 +80,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   };
 }
 
-/** Returns the greater of the counts under two names. A relay can report both, one of them as zero. */
+/** Returns the greater count. A relay can report both names, one of them as zero. */
 function greaterCount(own: unknown, other: unknown): number | null | undefined {
   const [count, otherCount] = [readCount(own), readCount(other)];
   if (count === null) return otherCount;
@@ -108,10 +105,7 @@ class Remainder {
   }
 }
 
-/**
- * Returns tool uses: per tool the count in the usage, otherwise the uses in the response. Models that always search with
- * `web_search_options` report nothing; their vendors bill one search per call.
- */
+/** Models that always search with `web_search_options` report no searches; their vendors bill one per call. */
 export function chatToolUses(
   usage: Readonly<Record<string, unknown>>,
   { asksForSearch = false, shown = {} }: ChatUsageContext,

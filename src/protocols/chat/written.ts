@@ -17,7 +17,6 @@ const ENCRYPTED = ['reasoning_details[].data'];
 /** Roles of messages that the model did not write, such as tool results. */
 const OTHERS: readonly (string | null)[] = ['tool', 'function', 'user', 'system', 'developer'];
 
-/** Values that some providers send in place of a role. */
 const NO_ROLE: readonly (string | null)[] = [null, '', 'null'];
 
 function pathsIn(message: string): CompiledPaths {

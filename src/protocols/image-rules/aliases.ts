@@ -1,10 +1,7 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 
-/**
- * Alternative names of parameters that determine the price of images. They are refused, because images requested with them would not be
- * charged. The aspect ratio alone does not affect the price.
- */
+/** Other names of parameters that determine the price of images. They are refused, because such images would not be charged. */
 const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   size: [
     ...['image_size', 'img_size', 'output_size', 'target_size', 'image_resolution', 'output_resolution', 'resolution'],
@@ -51,7 +48,6 @@ const byFoldedAlias = new Map(
 );
 const foldedContainers = new Set(CONTAINERS.map((container) => foldedName(container)));
 
-/** Like `refuseAliases`, for a part of a form. */
 export function refuseAliasPart(name: string): void {
   const [first = ''] = name.trim().split(/[[.]/, 1);
   const folded = foldedName(first);

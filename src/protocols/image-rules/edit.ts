@@ -13,10 +13,7 @@ export interface EditForm {
   readonly mask: FormFile | null;
 }
 
-/**
- * A file of a form. Its format is detected from its bytes, because many clients send `application/octet-stream`. Width and height are in
- * pixels; `null` if the first bytes do not contain them.
- */
+/** A file of a form. The format is detected. Width and height are in pixels; `null` if the first bytes do not contain them. */
 export interface FormFile {
   readonly sizeBytes: number;
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
@@ -100,10 +97,7 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   return invalidRequest(`The form contains more than ${most}.`, 'image');
 }
 
-/**
- * Validates an edit by the rules for all models.
- * @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image
- */
+/** @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image */
 export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
   checkImageCount(form, EDIT_IMAGES_MAX);
@@ -114,10 +108,7 @@ export function readEdit(form: EditForm): ImageParameters {
   return fields;
 }
 
-/**
- * Validates an edit by the rules of its model family; `null` if the family is unknown.
- * @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part
- */
+/** @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part */
 export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
   if (family.edit === null) {

@@ -30,10 +30,7 @@ export interface EditRules {
   readonly isSquareOnly: boolean;
 }
 
-/**
- * 1 MB of the contract is 2^20 bytes: its body limit of 805 MiB (section 8) is 16 images of 50 MiB, a mask of 4 MiB and 1 MiB for other
- * parts.
- */
+/** 1 MB of the contract is 2^20 bytes: its body limit of 805 MiB (section 8) is 16 x 50 MiB, a mask of 4 MiB and 1 MiB of other parts. */
 export const MEGABYTE = 2 ** 20;
 
 /** Limits of gpt-image-2 (vendor's documentation). For gpt-image-2.5 no minimum of pixels is documented. */
@@ -88,7 +85,6 @@ const dallE = {
   canCompress: false,
 } satisfies Partial<ImageFamily>;
 
-/** Differences between image models (contract 4.5, 4.6). */
 export const imageFamilies: readonly ImageFamily[] = [
   {
     ...dallE,
@@ -153,7 +149,6 @@ export const imageFamilies: readonly ImageFamily[] = [
   },
 ];
 
-/** Matches model ids with an optional date and vendor prefix. */
 function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }

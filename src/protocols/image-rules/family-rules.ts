@@ -34,10 +34,7 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
   return breaches;
 }
 
-/**
- * Validates parameters by the rules of a model family; `null` if the family is unknown.
- * @throws GatewayError `invalidRequest` for the first unsupported parameter
- */
+/** @throws GatewayError `invalidRequest` for the first parameter that the family does not support */
 export function checkFamily(parameters: ImageParameters, family: ImageFamily | null): void {
   const first = family === null ? undefined : breachesOf(parameters, family)[0];
   if (first !== undefined) throw invalidRequest(first.message, first.param);

@@ -91,10 +91,7 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
   }
 }
 
-/**
- * Reads the text parts of a form. Empty parts are refused, because forms have no null (contract 4.6).
- * @throws GatewayError `invalidRequest` with the invalid part
- */
+/** @throws GatewayError `invalidRequest` with the invalid part. Empty parts are invalid, because forms have no null (contract 4.6). */
 export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
   const prompt = parts.get('prompt');
   if (prompt === undefined) throw missing('prompt');
@@ -183,7 +180,7 @@ function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
   return `be a whole number from ${min} to ${max}`;
 }
 
-/** Validates combinations of parameters. The default output format is PNG. */
+/** The default output format is PNG. */
 function checkTogether(parameters: ImageParameters): void {
   const { background, output_compression, output_format, partial_images, stream } = parameters;
   if (partial_images !== null && stream !== true) {

@@ -1,4 +1,4 @@
-/** An image size in pixels, in requests `WIDTHxHEIGHT`. */
+/** In pixels; in requests `WIDTHxHEIGHT`. */
 interface ImageSize {
   readonly width: number;
   readonly height: number;

@@ -8,10 +8,7 @@ export interface RequestedImages {
   readonly size: string | null;
 }
 
-/**
- * Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are counted and not kept. If all images
- * failed, the call is free.
- */
+/** Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are only counted. */
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
     if (typeof response.member('created') !== 'number') return null;

@@ -15,7 +15,7 @@ export interface RequestedStream extends RequestedImages {
 
 /** Events that complete a stream or one of its images, at OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Events with unfinished images. Their tokens are included in those of the finished image. */
+/** Events with unfinished images. The tokens of the finished image include theirs. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
@@ -139,7 +139,7 @@ function isPreview({ name, data }: EventFields): boolean {
   return known != null && PREVIEWS.includes(known);
 }
 
-/** Members to keep from an event's data, a few hundred bytes. */
+/** Members of an event's data to keep: a few hundred bytes. */
 const CAPTURED: JsonCaptureOptions = {
   keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
   holding: pictureRules,

@@ -1,10 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
-/**
- * Reads the usage of the images protocol (contract 2.2). All three totals are required. Without details, input is text and output is
- * images.
- */
+/** Reads the usage of the images protocol (contract 2.2). Without details, input is text and output is images. */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const inputTokens = readDeclaredCount(usage.input_tokens);
@@ -32,7 +29,7 @@ function part(total: number, own: unknown, other: unknown): number {
   return otherTokens == null ? 0 : Math.max(total - otherTokens, 0);
 }
 
-/** Adds the tokens of the model that wrote an SVG, at the text price of the called model. Returns `null` if they are unreadable. */
+/** Adds the tokens of the model that wrote an SVG, at the text price of the called model. Returns `null` if the count is unreadable. */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
   if (!isRecord(svgUsage)) return null;
@@ -57,9 +54,7 @@ export function deliveredAs(responded: unknown, requested: string | null): strin
 /** Sizes that are not vendor-specific names: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
-/**
- * Returns the delivered size and, if different, the requested name: Ark accepts 2K and reports 2496x1664. A price list can contain either.
- */
+/** Returns the delivered size and, if different, the requested name: Ark accepts 2K and reports 2496x1664. Prices can use either. */
 export function deliveredSize(
   responded: unknown,
   requested: string | null,

@@ -21,7 +21,7 @@ const SAME_INPUT_SHARE = 0.02;
 
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input, if a report with only cache figures has split it. */
+  /** The whole input before a report with only cache figures split it. */
   #whole: number | null = null;
 
   get fields(): Fields {
@@ -61,7 +61,7 @@ export class InputSide {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
-    // The reported input includes the cache figures that were reported before.
+    // The reported input includes the earlier cache figures.
     else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 

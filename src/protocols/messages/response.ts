@@ -17,10 +17,7 @@ const ESTIMATE: ResponseEstimate = {
   }),
 };
 
-/**
- * @param namesContainer whether the request continues an existing container
- * @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools
- */
+/** @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools */
 export const messagesResponse = (namesContainer = false, offersTools = false): ResponseReading => ({
   keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
   ...(!offersTools && { keepMarked: MARKED_CONTENT }),

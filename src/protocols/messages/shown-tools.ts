@@ -2,10 +2,7 @@ import { isRecord } from '../../lib/json/json.ts';
 import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 
-/**
- * Searches and fetched pages that the blocks of a message show. They count if the usage has no tool counts: some vendors never report them,
- * and a stream may break off. Code execution is billed in another way.
- */
+/** Searches and fetched pages in the blocks of a message. They count if the usage has no tool counts. */
 interface ShownTools {
   add(block: unknown): void;
   uses(): ToolUses;

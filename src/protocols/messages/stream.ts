@@ -22,10 +22,7 @@ const MARKERS = [
 ];
 const MARKER_PATTERNS = new BytePatterns(MARKERS.map((marker) => Buffer.from(marker)));
 
-/**
- * @param namesContainer whether the request continues an existing container
- * @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools
- */
+/** @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
   const reports = new OutputReports();

@@ -57,7 +57,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // The totals include this run.
+        // The totals include this run, so it is skipped.
         if (type === 'message' && model === null) continue;
         return null;
       }

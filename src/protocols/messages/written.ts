@@ -18,7 +18,7 @@ const STREAM_PATHS = compilePaths({
   selectors: ['index', 'content_block.type'],
 });
 
-/** Selects text by the model in a stream. Result blocks, identified by their index, do not count. */
+/** Result blocks, identified by their index, contain no text by the model. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {

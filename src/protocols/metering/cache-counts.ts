@@ -4,10 +4,7 @@ import { readCount } from './usage-facts.ts';
 
 /** A name of a cache token count in usage objects. Unknown names with "cache" are recorded on the call, because they might have a price. */
 export interface CacheSpelling {
-  /**
-   * Tokens that the member counts: reads, all writes, short-lived writes, or writes for at least an hour. `nothing`: derived from other
-   * members.
-   */
+  /** Tokens that the member counts: reads, all writes, or writes by lifetime. `nothing`: derived from other members. */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -38,7 +35,6 @@ const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
 const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
 const perplexity = spelt('Perplexity', 'https://docs.perplexity.ai/api-reference/responses-post');
 
-/** Members of the object with input details, whose name depends on the protocol. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('read', details, 'cached_tokens'),
   openrouter('written', details, 'cache_write_tokens'),
@@ -115,10 +111,7 @@ export interface CacheCounts {
   readonly unexplained: readonly string[];
 }
 
-/**
- * Reads all members whose names contain "cache". If several names report a count, the maximum counts. Names are scanned only once, because
- * some vendors report usage with every event.
- */
+/** Reads members whose names contain "cache". Of several names for one count, the greatest value applies. */
 export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protocol: CacheProtocol): CacheCounts {
   const reader = new CacheReader(places[protocol]);
   for (const name of Object.keys(usage)) {

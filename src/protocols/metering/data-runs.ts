@@ -18,7 +18,6 @@ export class DataRuns {
   #runBytes = 0;
   readonly #seen = new Uint8Array(256);
   #characters = 0;
-  /** Number of backslashes in the current chunk, which are no image data. */
   #escapes = 0;
   #isPicture = false;
   #pictures = 0;
@@ -31,7 +30,9 @@ export class DataRuns {
     return this.#pictures;
   }
 
-  /** Returns the number of bytes in `bytes[start, end)` that are image data, plus those of earlier chunks if a run becomes an image now. */
+  /**
+   * Returns the bytes of `[start, end)` that are image data, and those of earlier chunks if their run is recognized as an image only now.
+   */
   dataIn(bytes: Buffer, start: number, end: number): number {
     if (this.#runBytes === 0 && end - start < CHUNK_BYTES_MIN) return 0;
     let data = 0;
@@ -84,10 +85,7 @@ function isInRun(bytes: Buffer, at: number): boolean {
   return IN_RUN[byte] === 1 || (byte === BACKSLASH && bytes[at + 1] === SLASH);
 }
 
-/**
- * Returns the start of the first run that is longer than `RUN_BYTES_MAX` or reaches `end`. Checks the last byte of a possible run first, so
- * that most bytes of ordinary text are not read.
- */
+/** Returns the start of the first long run, or of a run that reaches `end`. Most bytes of ordinary text are skipped. */
 function nextRun(bytes: Buffer, start: number, end: number): number {
   let runStart = start;
   let at = Math.min(start + RUN_BYTES_MAX, end - 1);

@@ -22,10 +22,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DATA = Buffer.from('data:');
 
-/**
- * Returns the offset of the value after a key that ends at `keyEnd`; -1 if no colon follows. Event data can continue on another `data:`
- * line.
- */
+/** Returns the offset of a key's value; -1 if no colon follows the key. Event data can continue on another `data:` line. */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
   // Fast path for the format of nearly all vendors.
   if (bytes[keyEnd] === COLON && bytes[keyEnd + 1]! > SPACE) return keyEnd + 1;
@@ -47,10 +44,7 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
   return bytes.length - at >= DATA.length && DATA.compare(bytes, at, at + DATA.length) === 0;
 }
 
-/**
- * Returns the size of a JSON string's text in UTF-8. Some vendors escape all characters outside ASCII, which would double the estimate for
- * Chinese. An incomplete escape at the end does not count.
- */
+/** Returns the UTF-8 size of a JSON string's text. Some vendors escape all characters outside ASCII. */
 export function decodedSize(bytes: Buffer, start: number, end: number): number {
   let size = 0;
   for (let at = start; at < end; ) {

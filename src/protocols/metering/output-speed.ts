@@ -9,10 +9,10 @@ export interface CompletedStream {
   readonly durationMs: number;
 }
 
-/** Output tokens per second of a route without observations. */
+/** Assumed for a route without observations. */
 export const TOKENS_PER_SECOND_DEFAULT = 50;
 
-/** Minimum duration of a stream whose speed is measured. */
+/** Shorter streams are not measured. */
 const DURATION_MS_MIN = 1_000;
 const MEMORY = 0.9;
 const ROUTES_MAX = 10_000;

@@ -33,7 +33,7 @@ export class SimilarEvents {
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** Returns the size of the text in a similar event; -1 if these bytes are not a similar event. */
+  /** Returns the size of the text in a similar event; otherwise -1. */
   textBytesIn(bytes: Buffer): number {
     const parts = this.#constantParts;
     let size = -1;

@@ -54,7 +54,7 @@ export function unstatedTokens(
   });
   if (beyond <= 0) return unstated(0);
   const reasoning = Math.max(reasoningTokens, countOf(usage.reasoning_tokens));
-  // Kinds of cache tokens that the input might exclude: the input is large enough to include the other kinds.
+  // Kinds of cache tokens that the input might exclude, because it is large enough for the other kinds alone.
   const parts = [cache, written, read].filter((part) => part > 0 && inputTokens + part >= cache);
   const isReasoning = beyond === reasoning;
   const isCache = parts.includes(beyond);
@@ -81,10 +81,7 @@ function tokensOutside(inputTokens: number, read: number, written: number, ofMes
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
-/**
- * Returns cache tokens under the names of the messages protocol, whose input excludes them, or names that relays derive from these. A relay
- * might use these names only for writes, and the chat names for reads.
- */
+/** Returns cache tokens under the names of the messages protocol, whose input excludes them. Relays may use these only for writes. */
 function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;
   const written = Math.max(

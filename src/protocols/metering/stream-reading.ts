@@ -14,7 +14,6 @@ export interface StreamReading {
   readonly hasOtherOutput?: boolean;
   mediaTokens?(): MediaTokens;
   read(event: Buffer): EventMeaning;
-  /** Returns the reported usage, once it covers the whole output. */
   usage(): Usage | null;
   partialUsage(): Usage | null;
   readonly hasOutputEnd: boolean;

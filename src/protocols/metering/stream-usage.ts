@@ -136,7 +136,7 @@ export class StreamUsage {
 
 const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
-/** Adds audio and image tokens that a report lacks. They are subtracted from `outputTokens`, which then includes them. */
+/** Adds audio and image tokens that a report lacks, and subtracts them from `outputTokens`. */
 function withMedia(reported: Usage, media: MediaTokens): Usage {
   const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
   const imageOutputTokens = Math.max(reported.imageOutputTokens, media.imageOutputTokens);

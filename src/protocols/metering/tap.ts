@@ -19,16 +19,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DONE = Buffer.from('[DONE]');
 
-/**
- * Observes a provider's stream on its way to the client: everything before the terminal event is forwarded unchanged; the terminal event
- * and the rest go to `finish`, which sends them after settlement.
- */
+/** Forwards a provider's stream. The terminal event and what follows go to `finish`, which sends them after settlement. */
 export class StreamTap implements SseSink {
   readonly usage: StreamUsage;
   hasError = false;
   /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
   hasBegun = false;
-  /** Whether the first event of the stream was its end. */
   isVoid = false;
   readonly #reading: StreamReading;
   readonly #output: TapOutput;
@@ -57,10 +53,7 @@ export class StreamTap implements SseSink {
     this.#splitter.push(chunk);
   }
 
-  /**
-   * Called at the end of the provider's stream. An event that lacks only its empty line is delivered. A partial event is not, because
-   * clients would fail to parse it and miss the error that follows.
-   */
+  /** Called at the end of the provider's stream. A partial event is dropped, because clients would fail to parse it. */
   end(): void {
     const rest = this.#splitter.takeRest();
     if (rest === null) {
@@ -84,7 +77,6 @@ export class StreamTap implements SseSink {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
 
-  /** Whether the end of the output was received. */
   get hasOutputEnd(): boolean {
     return this.#isTerminated || this.#reading.hasOutputEnd;
   }
@@ -137,7 +129,7 @@ export class StreamTap implements SseSink {
     return this.#reading.isNeededWhole?.(beginning) ?? false;
   }
 
-  /** Parses events one by one. Adjacent events that pass are forwarded together. */
+  /** Adjacent events that pass are forwarded together. */
   #readEvents(run: Buffer): void {
     let passedStart = 0;
     let end = 0;
@@ -188,10 +180,7 @@ export class StreamTap implements SseSink {
     }
   }
 
-  /**
-   * Output after the end is neither delivered nor charged, unless the protocol specifies otherwise. Ends and comments are still processed,
-   * because some providers report usage after the end, or with a second one.
-   */
+  /** Output after the end is dropped. Ends and comments are processed, because some providers report usage after the end. */
   #finishRest(run: Buffer): void {
     const continues = this.#reading.continuesAfterEnd ?? false;
     for (const event of eachEvent(run)) {

@@ -128,9 +128,7 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
   return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
 }
 
-/**
- * Reads vendor-specific tool counts of chat or responses usage; `null` if there are none. If several names count a use, the maximum counts.
- */
+/** Reads tool counts of chat or responses usage; `null` if there are none. The greatest of several names for a use applies. */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Fast path for nearly all calls. The code below would dominate the cost of reading usage.
   const searches = readCount(searchesIn(usage));

@@ -4,10 +4,7 @@ import { isOfCache } from './cache-counts.ts';
 import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
-/**
- * Finds counts that vendors might bill but that no unit covers: tokens outside the totals, and tool uses under unknown names. Their paths
- * are recorded on the call.
- */
+/** Returns paths of counts that might be billed but that no unit covers, for the call record. */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
   const note = (place: string): void => {
@@ -44,7 +41,6 @@ const OF_TOKENS = /_tokens$|_audio_seconds$/;
 /** Names of details and copies of the totals, and of draft and predicted output. */
 const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
-/** Names of amounts of money, times and limits. */
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
 /** Members that repeat other counts: the sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];

@@ -1,10 +1,7 @@
 import type { ServiceTerms } from './service-terms.ts';
 import { byUnit, type UnitCounts, unitNames, unitsWhere } from './usage-units.ts';
 
-/**
- * Usage of a call. The counts do not overlap, so a charge is a plain sum: `inputTokens` excludes cached input, cache writes and image
- * tokens, and `outputTokens` excludes image tokens.
- */
+/** Usage of a call. The counts do not overlap: `inputTokens` excludes cached input, cache writes and image tokens. */
 export interface Usage extends UnitCounts {
   /** Images, grouped by the properties that affect their price. */
   readonly images: readonly ImageCount[];
@@ -61,7 +58,6 @@ export function addUsage(left: Usage, right: Usage): Usage {
 
 export type ChargeBasis = 'tokens' | 'images' | 'searchUnits' | 'calls';
 
-/** Whether the provider reported all counts, or the gateway estimated some. */
 export type UsageSource = 'observed' | 'estimated';
 
 export type DoubtedSide = 'input' | 'output' | 'searchUnits';
@@ -75,15 +71,12 @@ export interface UsageFacts extends Usage {
 /** Counts in the contract are int32 (2.1, 2.2). */
 export const TOKEN_COUNT_MAX = 2_147_483_647;
 
-/**
- * Reads a count whose type the contract declares (2.1, 2.2). Returns `null` if it is absent or null, and `undefined` if it is not an
- * integer from 0 to `TOKEN_COUNT_MAX`, which makes the usage unusable.
- */
+/** Reads a count of the contract (2.1, 2.2): `null` if absent; `undefined`, which makes the usage unusable, if it is no int32 from 0. */
 export function readDeclaredCount(reported: unknown): number | null | undefined {
   return typeof reported === 'string' ? undefined : readCount(reported);
 }
 
-/** Reads a count that the contract does not declare. Unlike `readDeclaredCount`, accepts digits in a string, which some relays send. */
+/** Reads a count that is not in the contract. Also accepts digits in a string, which some relays send. */
 export function readCount(reported: unknown): number | null | undefined {
   if (reported === undefined || reported === null) return null;
   const count = typeof reported === 'string' && DIGITS.test(reported) ? Number(reported) : reported;

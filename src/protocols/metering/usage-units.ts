@@ -1,13 +1,9 @@
-/**
- * Units in which providers count usage. Bounds, charges, price keys, call records, the admin API and the CLI are derived from this table.
- */
+/** Units in which providers count usage. Bounds, price keys, call records, the admin API and the CLI are derived from this table. */
 export interface UsageUnit {
   /** Input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side add up to its total without overlap. */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
-  /**
-   * The bound that the unit shares with others. Units with a lower `turn` are counted first and cut last. `null`: the unit has no bound.
-   */
+  /** The bound that the unit shares with others. Units with a lower `turn` are counted first and cut last. `null`: no bound. */
   readonly bound: UnitBound | null;
   /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
   readonly column: string | null;
@@ -17,7 +13,6 @@ export interface UnitPrice {
   /** Key of the price in the configuration. Call records contain it as `<key>NanoPerMillion`, or as `<key>Nano` for a price per use. */
   readonly key: string;
   readonly per: 'million' | 'one';
-  /** Basis of the charge to which the price applies. */
   readonly basis: 'tokens' | 'searchUnits';
   /** Key of the price that is used if this one is missing; `null`: the unit is then free. */
   readonly standIn: 'input' | 'output' | 'imageOutput' | null;
@@ -42,7 +37,6 @@ function toolUses<const Key extends string, const Turn extends number>(key: Key,
   } as const;
 }
 
-/** The units in the order of prices, records and the admin API. */
 export const usageUnits = {
   inputTokens: {
     side: 'input',
@@ -108,10 +102,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', turn: 2 },
     column: null,
   },
-  /**
-   * Reasoning tokens that the output excludes. Each round of a research call generates some; they are limited by the context, so they share
-   * the bound of the input.
-   */
+  /** Reasoning tokens that the output excludes. The context limits them, so they share the bound of the input. */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
@@ -205,7 +196,6 @@ export const unitColumns = unitNames.flatMap((unit) => {
 });
 export const otherUnits = unitsWhere(({ column }) => column === null);
 
-/** Units that the admin API shows. */
 export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
 
 export const tokenUnits = unitsWhere(({ side }) => side !== 'other');

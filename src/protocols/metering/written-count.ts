@@ -16,9 +16,9 @@ export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** Counts the text that a model wrote. Text within a judged object counts once the judgment is known. */
+/** Counts text by the model. The text of an object counts once the selectors show who wrote it. */
 export class WrittenCount {
-  /** Number of texts. The next fields describe the last one. */
+  /** The next fields describe the last text. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -28,7 +28,7 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter that has pending bytes; `NONE`: no counter, `SEVERAL`: several. */
+  /** The counter with pending bytes; `NONE`: no counter, `SEVERAL`: several. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
@@ -36,9 +36,7 @@ export class WrittenCount {
   readonly #runs: (DataRuns | undefined)[];
   /** Pending bytes before the current JSON container. */
   #before = 0;
-  /**
-   * The counter that received all pending bytes of the last judged object; `NONE` if there were several, or if some bytes did not count.
-   */
+  /** The counter that received all pending bytes of the last judged object; `NONE` if several did, or if some bytes did not count. */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
@@ -75,7 +73,7 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** Returns the counters with pending bytes, which are judged by the selector values received so far. */
+  /** Includes pending bytes, by the selector values received so far. */
   #withPending(): readonly number[] {
     const verdict = this.#verdict();
     return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));

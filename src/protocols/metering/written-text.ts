@@ -28,7 +28,6 @@ export class WrittenText {
   readonly #json: WrittenJson;
   readonly #paths: CompiledPaths;
   readonly #similar = new SimilarEvents();
-  /** State at the start of an event. */
   readonly #start: number;
   #line: number;
   #isAfterCr = false;
@@ -136,7 +135,6 @@ export class WrittenText {
     return Math.max(at, start + 1);
   }
 
-  /** Uses the event name as the first selector value. */
   #name(bytes: Buffer, start: number): void {
     if (!this.#count.lacksSelector(0)) return;
     let end = start;

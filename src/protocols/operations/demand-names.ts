@@ -3,10 +3,7 @@ import { MemberNames } from '../../lib/json/member-names.ts';
 import { serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 
-/**
- * How request members affect the cost of a call, in the spellings of all vendors. The meanings are bits, because one name can have several
- * that depend on its position.
- */
+/** How members affect the cost of a call, for all vendors. Bits, because a name can have several meanings by position. */
 export const Meaning = {
   content: 1 << 0,
   tools: 1 << 1,
@@ -20,7 +17,6 @@ export const Meaning = {
   models: 1 << 7,
   /** Like `models`, but the keys of the object can also be model names. */
   modelMap: 1 << 8,
-  /** The name of the model, in an object that describes a model. */
   modelId: 1 << 9,
   limit: 1 << 10,
   thinking: 1 << 11,

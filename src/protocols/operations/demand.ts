@@ -15,7 +15,6 @@ import { type Demand, plainDemand } from './operation.ts';
 const TYPE_BYTES_MAX = 6 * 64;
 const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
-/** The request itself has depth 1. */
 const NEAR_TOP_DEPTH_MAX = 2;
 
 const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
@@ -60,10 +59,7 @@ export class DemandReader extends ContentDemand {
     this.#reader = fields.reader();
   }
 
-  /**
-   * Reads references to provider state and, in the same pass, the demand that `demand` returns.
-   * @throws GatewayError `invalidRequest`, like `readNamedState`
-   */
+  /** Reads references to provider state and, in the same pass, the demand that `demand` returns. */
   named(table: RequestTable): NamedState {
     return readNamedState(this.#reader, table, this);
   }
@@ -156,7 +152,6 @@ export class DemandReader extends ContentDemand {
   #control(meaning: number, depth: number): void {
     const reader = this.#reader;
     const { kind } = reader;
-    // Most members return here.
     if (meaning === Meaning.unknown) {
       if (kind === 'object' || kind === 'array') this.#controls(depth);
       return;
@@ -264,10 +259,7 @@ export class DemandReader extends ContentDemand {
     }
   }
 
-  /**
-   * Reads an object that either describes a model or maps models to others, such as `{"gpt":["other"]}`. Only a description has a member
-   * with the name of the model.
-   */
+  /** Reads an object that either describes a model (and then has its name) or maps models to others, such as `{"gpt":["other"]}`. */
   #namedInObject(isMap: boolean, depth: number): void {
     const reader = this.#reader;
     const keys = new NamedModels();
@@ -390,7 +382,6 @@ export class DemandReader extends ContentDemand {
 /** Assumed uses of each provider tool if the request sets no limit. */
 const TOOL_USES = 2;
 
-/** Stands for a value that is longer than any known one. */
 const TOO_LONG = '…';
 
 /** Assumed thinking tokens if a request asks for thinking without a limit: the default limit of Qwen models. */

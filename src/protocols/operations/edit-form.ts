@@ -27,10 +27,7 @@ interface OpenPart {
   keptBytes: number;
 }
 
-/**
- * Reads the form of an image edit as a stream. Keeps text parts and the first bytes of each image. Refuses a form as soon as it cannot
- * become valid.
- */
+/** Reads the form of an image edit as a stream. Keeps text parts and the first bytes of each image. */
 export class EditFormReader {
   readonly #boundary: string;
   readonly #digest: Digest | null;
@@ -38,7 +35,6 @@ export class EditFormReader {
   readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
   #mask: FormFile | null = null;
-  /** The highest value of the parts named `n[]`. */
   #listedCount = 1;
   #open: OpenPart | null = null;
   #modelPlace: FormModelPlace | null = null;

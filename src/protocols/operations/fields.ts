@@ -20,18 +20,13 @@ import type { ModelPlace, Splice } from './operation.ts';
 const TEXT_BYTES_MAX = 64 * 1024;
 const NUMBER_BYTES_MAX = 1024;
 
-/**
- * The fields of a JSON body that the gateway reads. Null is treated as absent. Repeated keys and other spellings of a key are refused,
- * because parsers disagree on which one they use.
- */
+/** The fields of a JSON body. Null counts as absent. Repeated and misspelled keys are refused, because parsers treat them differently. */
 export class BodyFields {
   readonly bytes: Buffer;
   /** Offsets of the opening brace and of the byte after the closing brace. */
   readonly start: number;
   readonly end: number;
-  /** All members in the order of the body, including duplicates. */
   readonly members: readonly JsonMember[];
-  /** See `JsonOutline`. */
   readonly longValues: readonly number[];
   readonly #path: string;
   readonly #foldedKeys: string[] = [];
@@ -46,10 +41,7 @@ export class BodyFields {
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /**
-   * @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys
-   * @throws JsonStepsError like `scanJson`
-   */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8; JsonStepsError like `scanJson` */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -60,7 +52,6 @@ export class BodyFields {
     return fields;
   }
 
-  /** Whether a decisive key is repeated or misspelled. All of them must then be checked. */
   #hasDoubtfulKey(): boolean {
     for (const [index, { key }] of this.members.entries()) {
       const folded = this.#foldedKeys[index]!;
@@ -78,7 +69,6 @@ export class BodyFields {
     return this.members.length === 0;
   }
 
-  /** Whether the key has a value other than null. */
   has(key: string): boolean {
     return this.#present(key) !== undefined;
   }
@@ -104,10 +94,7 @@ export class BodyFields {
     return { start, end: start, before: `${JSON.stringify(key)}:`, after, isNamed: false };
   }
 
-  /**
-   * Returns a member, even if its value is null; `undefined` if the key is absent.
-   * @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it
-   */
+  /** @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
     let found: JsonMember | undefined;
@@ -148,10 +135,7 @@ export class BodyFields {
     throw this.#refusal(key, `must be one of ${words.map((candidate) => `"${candidate}"`).join(', ')}`);
   }
 
-  /**
-   * Returns a small value of any type; `undefined` if it is absent or null.
-   * @throws GatewayError `invalidRequest` if it is longer than the maximum length of a string
-   */
+  /** @throws GatewayError `invalidRequest` if the value is longer than a string may be */
   value(key: string): unknown {
     const member = this.#present(key);
     if (member === undefined) return undefined;
@@ -159,9 +143,7 @@ export class BodyFields {
     return this.#parsed(key, member);
   }
 
-  /**
-   * Returns a value of any size; `undefined` if it is absent or null. Parsing can be slow, so large bodies must be read in another thread.
-   */
+  /** Returns a value of any size. Parsing can be slow, so large bodies must be read in another thread. */
   wholeValue(key: string): unknown {
     const member = this.#present(key);
     return member === undefined ? undefined : this.#parsed(key, member);

@@ -75,7 +75,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   };
 }
 
-/** Replaces the client's name of the model in a stored upload. If `place` is `null`, nothing is replaced. */
+/** Replaces the client's name of the model. If `place` is `null`, nothing is replaced. */
 function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);

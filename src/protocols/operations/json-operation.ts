@@ -32,7 +32,7 @@ export interface ReadRequest<Details> {
 
 /** What differs between operations with a JSON body. `Details` must consist of plain values (see `RequestFacts`). */
 export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
-  /** See `JsonOperation`. An operation with the value `scans` must not call `wholeValue`. */
+  /** An operation with the value `scans` must not call `wholeValue`. */
   readonly reading: JsonOperation['reading'];
   /** @throws GatewayError `invalidRequest` with the invalid field */
   readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
@@ -44,7 +44,6 @@ export interface JsonOperationParts<Details, Name extends string = string> exten
   readonly hasSessions?: boolean;
   /** The response member that can contain signed blocks. Absent: none, or continuation keys cover them. */
   readonly signedMember?: string;
-  /** Absent if the operation does not support streaming. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
 

@@ -11,9 +11,7 @@ const ANY_MODEL = '*';
 
 /** Names of other models in a request, each with the offset of a value that is the name or has it as key. */
 export class NamedModels {
-  /**
-   * Offsets by name; `null` stands for a name that is too long. One name more than allowed is kept, which suffices to refuse the request.
-   */
+  /** Offsets by name; `null`: the name is too long. One name more than allowed is kept, which suffices to refuse the request. */
   #offsets: Map<string | null, number> | null = null;
 
   /** `bytes[start, end)` is the name without quotes. */
@@ -31,10 +29,7 @@ export class NamedModels {
     if (!this.#offsets.has(name) && this.#offsets.size <= INNER_MODELS_MAX) this.#offsets.set(name, offset);
   }
 
-  /**
-   * Returns the models with the paths of the members that name them. `start` is the offset of the request in `bytes`.
-   * @throws GatewayError `invalidRequest` if there are too many models, or a name is too long
-   */
+  /** @throws GatewayError `invalidRequest` if there are too many models, or a name is too long */
   list(bytes: Buffer, start: number): InnerModel[] {
     if (this.#offsets === null) return [];
     const paths = pathsOf(bytes, start, [...this.#offsets.values()]);

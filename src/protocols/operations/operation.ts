@@ -22,10 +22,7 @@ export interface Operation<Name extends string = string> {
   readonly protocol: KnownProtocol;
   readonly upstreamPath: string;
   readonly streamError: RenderStreamError;
-  /**
-   * Whether the connection is closed after an error within a stream. Necessary if the protocol has no error event, because clients could
-   * treat the response as complete.
-   */
+  /** Whether to close the connection after an error, because the protocol has no error event and the response could seem complete. */
   readonly cutsBrokenStreams?: boolean | undefined;
   /** Builds headers about plan usage. Absent: clients of this operation do not read any. */
   readonly planHeaders?: PlanHeaders | undefined;
@@ -50,10 +47,7 @@ interface CatalogEntry {
 export interface JsonOperation<Name extends string = string> extends Operation<Name> {
   /** Whether `read` only scans the bytes or also parses values, which takes much longer. */
   readonly reading: 'scans' | 'parses';
-  /**
-   * Extracts what the gateway needs from a body. Large bodies are read in another thread.
-   * @throws GatewayError `invalidRequest` with the invalid field; JsonStepsError if the scan exceeds its step limit
-   */
+  /** @throws GatewayError `invalidRequest` with the invalid field; JsonStepsError if the scan exceeds its step limit */
   read(body: Buffer, limits?: JsonScanLimits): RequestFacts;
   toInput(facts: RequestFacts, body: Buffer): CallInput;
 }
@@ -85,11 +79,10 @@ export interface ModelPlace {
   readonly end: number;
   readonly before: string;
   readonly after: string;
-  /** Whether the replaced bytes contain the client's name of the model. */
   readonly isNamed: boolean;
 }
 
-/** A replacement of `bytes[start, end)`. If `start` and `end` are equal, it is an insertion. */
+/** If `start` and `end` are equal, the text is inserted. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
@@ -98,10 +91,7 @@ export interface Splice {
 
 /** An operation whose requests do not fit in memory. They are stored and read at the same time. */
 export interface UploadOperation<Name extends string = string> extends Operation<Name> {
-  /**
-   * Starts reading an upload. `digest` receives its content independently of the encoding, so that equal uploads have equal digests.
-   * @throws GatewayError `unsupportedMediaType` if the endpoint does not accept the content type
-   */
+  /** @throws GatewayError `unsupportedMediaType` if the endpoint does not accept the content type */
   receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
 }
 
@@ -141,7 +131,6 @@ export interface Demand {
   readonly writesCache: boolean;
   /** Number of inputs that the model processes separately, such as texts to embed. Each can be as long as the model's context. */
   readonly inputs: number;
-  /** Expected and maximum search units. */
   readonly searchUnits: number;
   readonly searchUnitsMax: number;
   /** The highest output limit in the request, per choice. 0: the operation has no output. `null`: no limit. */
@@ -160,7 +149,6 @@ export interface Demand {
   readonly audioOutput: string | null;
 }
 
-/** A model named within a request, and the path of the member that names it. */
 export interface InnerModel {
   readonly name: string;
   readonly param: string;
@@ -199,10 +187,7 @@ export interface CallInput {
   readonly model: string | null;
   /** Continuation keys of the earlier calls that this call refers to, most specific first. */
   readonly continuationKeys: readonly string[];
-  /**
-   * Returns the keys of signed blocks in the request, newest first. Searches all messages, so it is called only if there is a choice of
-   * providers.
-   */
+  /** Returns keys of signed blocks, newest first. Slow, so it is called only if there is a choice of providers. */
   signedKeys(): readonly string[];
   /** The member of a non-streaming response that can contain signed blocks. `null`: neither responses nor streams are searched. */
   readonly signedMember: string | null;
@@ -210,7 +195,7 @@ export interface CallInput {
   readonly references: readonly StateReference[];
   /** Unknown tools and tool members. The configuration of the provider must allow them. */
   readonly unlisted: readonly UnlistedPart[];
-  /** It may read the conversation, so it is called only if there is a choice of routes. */
+  /** May read the conversation, so it is called only if there is a choice of routes. */
   session(headers: IncomingHttpHeaders): Session | null;
   readonly isStream: boolean;
   /** Size after decoding. */

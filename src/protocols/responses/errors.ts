@@ -24,7 +24,7 @@ interface ResponsesErrorBody {
   };
 }
 
-/** The chat format, for limits that reset with the type and time that Codex recognizes. Codex then displays the time and stops. */
+/** The chat format. For limits that reset, the type and time by which Codex recognizes them are added; Codex then stops. */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',
   status: ({ status }) => status,

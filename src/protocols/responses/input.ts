@@ -1,27 +1,20 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 
-/**
- * Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Only declared fields of items and their blocks are
- * checked.
- */
+/** Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4): declared fields of items and their blocks. */
 
 /** `objects`, `strings`, `blocks`, `openBlocks`: arrays of objects, strings or content blocks. */
 type Form = 'any' | 'string' | 'boolean' | 'object' | 'strings' | 'objects' | 'blocks' | 'openBlocks';
 
 interface Field {
   readonly forms: readonly Form[];
-  /** Allowed values of a string. Absent: any. */
   readonly values?: readonly string[];
 }
 
 const text: Field = { forms: ['string'] };
 const objects: Field = { forms: ['objects'] };
 
-/**
- * Fields of input items (contract 4.3). Comments name items for which the vendor's clients send further forms; a history from the vendor
- * must pass.
- */
+/** Fields of input items (contract 4.3). Comments name items for which the vendor's clients send further forms. */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['id', text],
@@ -100,10 +93,7 @@ export function checkInput(input: unknown, param = 'input'): void {
   });
 }
 
-/**
- * Refuses references to stored items, whose tokens cannot be estimated (contract 4.4).
- * @throws GatewayError `invalidRequest`
- */
+/** @throws GatewayError `invalidRequest` for references to stored items, whose tokens cannot be estimated (contract 4.4) */
 export function checkEstimateInput(input: unknown, param = 'input'): void {
   checkInput(input, param);
   if (!Array.isArray(input)) return;
@@ -118,10 +108,7 @@ export function checkEstimateInput(input: unknown, param = 'input'): void {
 /** Members that make an `mcp` tool fetch its schemas from a server, connector or tunnel. */
 const REMOTE_FIELDS = ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel'];
 
-/**
- * Refuses tools with remote schemas, whose tokens cannot be counted (contract 4.4).
- * @throws GatewayError `invalidRequest`
- */
+/** @throws GatewayError `invalidRequest` for tools with remote schemas, whose tokens cannot be counted (contract 4.4) */
 export function checkEstimateTools(tools: unknown, param = 'tools'): void {
   if (isAbsent(tools)) return;
   if (!Array.isArray(tools)) throw wrongForm(param, 'an array of objects', tools);

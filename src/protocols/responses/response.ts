@@ -20,10 +20,7 @@ const ESTIMATE: ResponseEstimate = {
   }),
 };
 
-/**
- * Reads responses. They are billed by usage whatever their status. Without usage, the call fails, unless the configuration of the provider
- * allows an estimate.
- */
+/** Reads responses. They are billed by usage whatever their status. */
 export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],
   count: [],

@@ -58,7 +58,7 @@ const ITEM: JsonParts = {
 
 const PICTURE = 'image_generation_call';
 
-/** Members that are read. The last event repeats the output, which can contain images of several megabytes. */
+/** The last event repeats the output, which can contain images of several megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -110,7 +110,6 @@ export function readResponsesStream(
   const reports = new OutputReports();
   let repeatedTextBytes = 0;
   let audioCharacters = 0;
-  /** Estimated tokens of images that a tool generated with another model. */
   let pictureOutput = 0;
 
   /** Whether an event with this pattern must be parsed. `end` is the offset after the pattern. */

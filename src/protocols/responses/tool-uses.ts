@@ -7,7 +7,6 @@ export interface ContainerUse {
   readonly named: readonly string[];
   /** Whether the call continues state with other containers, which cannot be distinguished from new ones. */
   readonly mayContinue: boolean;
-  /** Whether the request offers tools that the provider runs. */
   readonly offersTools: boolean;
 }
 
@@ -24,7 +23,6 @@ const CLIENT_CALLS: readonly unknown[] = [
 
 const CALL = '_call';
 const RESULTS = '_results';
-/** Prefix of item types for OpenRouter's tools. */
 const OWNED = 'openrouter:';
 /** Custom tools as which xAI reports searches of X. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
@@ -47,7 +45,6 @@ function toolOf(item: Item): string | null {
   return type.startsWith(OWNED) ? type : null;
 }
 
-/** Item types that do not imply another model run. */
 const NO_ROUNDS: readonly unknown[] = [
   ...CLIENT_CALLS,
   ...['message', 'reasoning', 'compaction', 'item_reference', 'mcp_list_tools', 'mcp_approval_request'],

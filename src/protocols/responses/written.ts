@@ -29,7 +29,7 @@ const EVENT_PATHS = compilePaths({
   isNamedByEvent: true,
 });
 
-/** Selects text by the model in a stream. The event that completes an item repeats its deltas; some servers send only this event. */
+/** The event that completes an item repeats its deltas; some servers send only this event. */
 export function streamedResponseText(): WrittenRules {
   /** Cached, because nearly all events have the type and item of the previous event. */
   let lastType: string | null = null;

@@ -26,10 +26,7 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
 /** Prefix of members that only the provider can decrypt. They are counted by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
-/**
- * Maximum UTF-16 code units of a body that are tokenized: about a million tokens of English, the largest context. They take up to 1/2
- * second of the thread that counts all bodies.
- */
+/** Maximum UTF-16 code units that are tokenized: about a million tokens of English, which take up to 1/2 second. */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
 /** Maximum depth of nested blocks. Real bodies have three levels; deeper blocks are counted as plain structure. */
@@ -99,7 +96,6 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** Counts a member of unknown meaning with its name. */
   unknown(key: string, value: unknown): void {
     if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
   }

@@ -4,9 +4,7 @@
  */
 interface Budget {
   readonly tokens: number;
-  /** When the budget is added, for the documentation. */
   readonly when: string;
-  /** Reason for the number, for the documentation. */
   readonly why: string;
 }
 

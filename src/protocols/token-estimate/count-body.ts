@@ -6,10 +6,7 @@ import type { Tokenizer } from './tokenizer.ts';
 /** Chat completions use the budgets of the responses format. */
 export type BodyKind = 'responses' | 'messages' | 'chat';
 
-/**
- * Members that the model does not read, which are not counted. Other members without a rule below are counted by their visible structure
- * (contract 4.4, 4.7).
- */
+/** Members that the model does not read. Those without a rule below are counted by their visible structure (contract 4.4, 4.7). */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   responses: new Set([
     ...['model', 'stream', 'stream_options', 'store', 'background', 'metadata', 'client_metadata', 'user'],

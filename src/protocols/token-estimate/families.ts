@@ -1,7 +1,4 @@
-/**
- * Tokens of a model per o200k token, by the model family in the name. Only measured families are listed; the factor of other models is 1.
- * The configuration of a model can override the factor.
- */
+/** Tokens of a model per o200k token, by the model family in the name; 1 for all others. The configuration can override it. */
 interface Family {
   readonly name: string;
   readonly pattern: RegExp;

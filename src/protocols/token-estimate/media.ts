@@ -26,7 +26,7 @@ export function readDataUrl(text: string): DataUrl | null {
   };
 }
 
-/** Computed from the length. With line breaks, the result is slightly too large. */
+/** With line breaks, the result is slightly too large. */
 export function decodedSizeBytes(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);

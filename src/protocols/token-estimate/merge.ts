@@ -1,9 +1,6 @@
 import { NO_RANK, type Vocabulary } from './vocabulary.ts';
 
-/**
- * Maximum bytes of a piece; longer ones are cut, by which a run without breaks gains at most three tokens per 8,192 bytes. Real text has
- * far shorter pieces. The limit bounds memory.
- */
+/** Maximum bytes of a piece, which bounds memory. Only runs without breaks are longer; cutting them adds few tokens. */
 export const PIECE_BYTES_MAX = 8_192;
 
 /** Low bits of a heap key that contain the position within a piece. The others contain the rank: 2^18 ranks x 2^13 < 2^31. */
@@ -33,7 +30,6 @@ export class Merger {
     this.#vocabulary = vocabulary;
   }
 
-  /** Returns the number of tokens of `bytes[start, end)`, at most `PIECE_BYTES_MAX` bytes. */
   count(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > PIECE_BYTES_MAX) throw new Error(`a piece of ${length} bytes is longer than ${PIECE_BYTES_MAX}`);

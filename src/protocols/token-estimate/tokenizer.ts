@@ -15,7 +15,6 @@ export class Tokenizer {
     this.#merger = new Merger(vocabulary);
   }
 
-  /** Number of bytes hashed and heap keys moved so far. */
   get steps(): number {
     return this.#vocabulary.steps + this.#merger.steps;
   }

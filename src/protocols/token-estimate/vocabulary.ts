@@ -40,7 +40,6 @@ export class Vocabulary {
     for (let rank = 0; rank < this.size; rank++) this.#insert(rank);
   }
 
-  /** Returns the rank of `bytes[start, end)`; `NO_RANK` if it is not an entry. */
   rank(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.entryBytesMax) return NO_RANK;

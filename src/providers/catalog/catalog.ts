@@ -17,7 +17,6 @@ export interface Route {
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
-  /** What the operator pays for calls; absent: unknown. */
   readonly cost?: ModelPrice;
 }
 
@@ -45,7 +44,6 @@ export interface Model {
 export interface Catalog {
   /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7) */
   resolve(name: string, operation: Operation): Model;
-  /** Finds a model, whatever its operations. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
 }

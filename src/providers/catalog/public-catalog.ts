@@ -8,7 +8,6 @@ import type { Operation } from '../../protocols/operations/operation.ts';
 
 /** The public model catalog (contract 2.5, 4.9): callable models, their endpoints and prices. */
 
-/** An endpoint for an operation that is charged to the balance. */
 export interface PublishedOperation {
   readonly operation: Operation;
   readonly method: 'POST';
@@ -66,7 +65,6 @@ export interface PublicCatalog {
 
 const PRICE_UNIT = 'CNY per million tokens';
 
-/** Describes the listed models that have a route for a published operation, with the prices at the given time. */
 export function describeCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -81,9 +79,7 @@ export function describeCatalog(
 
 const KEPT_MS = 60_000;
 
-/**
- * The description is cached for a minute, or until the next price change if that is earlier (contract 4.9), because the catalog is public.
- */
+/** The description is cached for a minute or until the next price change (contract 4.9), because the catalog is public. */
 export function createPublicCatalog(
   config: Config,
   published: readonly PublishedOperation[],

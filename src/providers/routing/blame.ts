@@ -10,10 +10,7 @@
  */
 export type FailureKind = 'connection' | 'operator' | 'response';
 
-/**
- * Whether the call cannot have caused the failure. `othersToo`: since the last success, the provider also refused the operator in a call of
- * another account.
- */
+/** Whether the call cannot have caused the failure. `othersToo`: the provider also refused the operator in calls of other accounts. */
 export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
 }
@@ -26,7 +23,6 @@ interface RouteFailure {
 export interface FailuresInARow {
   readonly ofRoute: number;
   readonly responses: number;
-  /** The account whose calls failed, if all failures are from one account. */
   readonly accountId: string | null;
   readonly isFromSeveralAccounts: boolean;
 }
@@ -57,7 +53,6 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
 interface BlameFacts {
-  /** The failures in a row, including the current one. */
   readonly row: FailuresInARow;
   readonly accountResponses: number;
   readonly isAccountProbe: boolean;

@@ -7,7 +7,6 @@ export type BreakerState = 'closed' | 'open' | 'probing';
  * delay if the first probe is still in flight.
  */
 export class Breaker {
-  /** Time of the next probe; `null` while the breaker is closed. */
   #probeAtMs: number | null = null;
   #probe: BreakerPermit | null = null;
   #boundAccountId: string | null = null;
@@ -31,10 +30,7 @@ export class Breaker {
     return this.#boundAccountId;
   }
 
-  /**
-   * Returns the time from which calls of this account pass: always if the breaker is closed, never while the account's own probe is in
-   * flight.
-   */
+  /** Returns when calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {
@@ -69,7 +65,6 @@ export class Breaker {
     this.#boundAccountId = null;
   }
 
-  /** Ignores the results of calls in flight. */
   outdateCalls(): void {
     this.#openings++;
   }

@@ -14,7 +14,6 @@ import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
 export interface BreakerTerms {
   readonly failuresMax: number;
-  /** Time for which an open breaker blocks calls before it lets a probe through. */
   readonly probeAfterMs: number;
 }
 
@@ -43,10 +42,7 @@ export interface RoutePermit {
   ended(): void;
 }
 
-/**
- * Time for which a call of another account counts as recent: while there is one, error responses and refusals of the operator must affect
- * two accounts to count against the route.
- */
+/** Time for which calls of other accounts count as recent. If there are any, only failures of two accounts count against the route. */
 const CALLERS_WINDOW_MS = 60_000;
 
 /** Maximum number of accounts per route. The least recently active one is forgotten. */
@@ -57,10 +53,8 @@ export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
-/** A change of a breaker from closed to open or back. */
 export interface BreakerTransition {
   readonly routeId: string;
-  /** `null` for the breaker of the route. */
   readonly accountId: string | null;
   readonly isOpen: boolean;
   readonly reason: string | null;
@@ -101,7 +95,7 @@ export class RouteHealth {
     return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
   }
 
-  /** Whether only this account is blocked and the cause might not be the route. */
+  /** Whether only this account is blocked, and the route might not be the cause. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
   }
@@ -240,7 +234,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
-      // An error response of a probe blames the route only if the probe is from another account than the bound one.
+      // An error response of a probe counts against the route only if the probe is from another account than the one that must wait.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);

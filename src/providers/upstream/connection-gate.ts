@@ -11,7 +11,6 @@ interface GateLimits {
 interface Entrant {
   /** The caller must call `leave` when the call ends; repeated calls are ignored. */
   admitted(leave: () => void): void;
-  /** The queue is full, the maximum waiting time has passed, or the gate is closed. */
   refused(): void;
 }
 
@@ -48,7 +47,6 @@ export class ConnectionGate {
     return this.#callsRefused;
   }
 
-  /** Returns a function that removes the call from the queue. */
   enter(account: Tenant, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();

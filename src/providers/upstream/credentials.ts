@@ -2,10 +2,7 @@ import { CredentialFileError, type NamedCredential, readCredentialFile } from '.
 import { rendezvousOrder } from '../routing/rendezvous.ts';
 import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './rest.ts';
 
-/**
- * The operator's credentials at a provider, used in rotation. Credentials that the provider refused, or that have a cooldown for the model
- * after a rate limit, are used only if there is no alternative.
- */
+/** The operator's credentials at a provider, in rotation. Refused ones and those with a cooldown are used if there is no other. */
 
 /** Time for which a refused credential is skipped if there are others. */
 export const REFUSED_MS = 10 * 60_000;
@@ -18,7 +15,6 @@ export interface CredentialStatus {
   readonly triedAgainAtMs: number | null;
 }
 
-/** `resting` counts the credentials with a cooldown for any model. */
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
@@ -57,10 +53,7 @@ export class Credentials {
     }
   }
 
-  /**
-   * Returns the next credential for a call of the model; `null` if there is none. All calls of a `session` prefer one credential, because
-   * vendors cache prompts by account; other calls rotate.
-   */
+  /** Calls of a `session` prefer one credential, because vendors cache prompts by account; other calls rotate. */
   next(
     model: string,
     tried: readonly string[],
@@ -130,7 +123,6 @@ export class Credentials {
     };
   }
 
-  /** Called when the provider accepts a credential in a call sent at `sentAtMs`. */
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
     const rest = credential?.cooldowns.get(model);
@@ -139,7 +131,6 @@ export class Credentials {
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
-  /** Starts a cooldown of a credential for the model after a rate limit. */
   rest(value: string, model: string, limit: RateLimit): void {
     const cooldowns = this.#find(value)?.cooldowns;
     if (cooldowns === undefined) return;

@@ -35,10 +35,7 @@ export interface ResponseReceiver {
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const SENT_CHUNK_BYTES = 64 * 1024;
 
-/**
- * Limits the bytes that all exchanges read in one iteration of the event loop. Node would read up to 32 times from each fast socket, while
- * all other work waits.
- */
+/** Limits the bytes that all exchanges read per iteration of the event loop. Node reads up to 32 times from a fast socket. */
 const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
 /** Bytes of a response before it may be paused in favor of others. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
@@ -69,10 +66,7 @@ type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
-  /**
-   * Resolves to `ended` when the response is complete, and to `aborted` after `abort`.
-   * @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires
-   */
+  /** @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires */
   readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
   readonly #receiver: ResponseReceiver;
@@ -84,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The stream of the request; `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #hasHead = false;
-  /** The current timeout, and its expiry in the time of `performance.now()`. */
+  /** The expiry is in the time of `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
   /** When the timer fires, it checks whether the timeout has expired. A new timer for every change of the timeout would cost more. */
@@ -160,7 +154,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('aborted'));
   }
 
-  /** Aborts the request if nothing was sent yet. */
   abortUnsent(): void {
     if (this.#controller === null) this.#fail(givenUpUnsent());
   }
@@ -202,10 +195,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return stream;
   }
 
-  /**
-   * Called when the request is about to be written to a connection, and again if an HTTP/2 provider refused the stream without processing
-   * it.
-   */
+  /** Called before the request is written, and again if an HTTP/2 provider refused the stream without processing it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) {
       controller.abort(new Error('aborted'));
@@ -266,7 +256,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
   }
 
-  /** Starts a timeout, which replaces the current one. */
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
@@ -277,7 +266,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
   }
 
-  /** Restarts the timeout after progress, unless the response is paused. */
   #postpone(): void {
     if (this.#isPaused || this.#isYielding) return;
     const { timeouts } = this.#request.provider;

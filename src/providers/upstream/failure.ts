@@ -44,11 +44,9 @@ interface FailureFacts {
 
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
-  /** The error that is sent to the client. */
   readonly response: GatewayError;
   /** Whether the failure counts against the route. False if the gateway itself decided not to send the call. */
   readonly blamesRoute: boolean;
-  /** Whether the provider responded with a success that cannot be used. */
   readonly hadSuccess: boolean;
   readonly refusal: Refusal | null;
 

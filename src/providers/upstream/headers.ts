@@ -98,10 +98,7 @@ const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-typ
 
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
-/**
- * Returns the response headers that the gateway reads, except those that name the provider, reveal its credential, or contain unexpected
- * characters. `hiddenWords` must be in lower case.
- */
+/** Returns the headers that the gateway reads, except those that reveal the provider. `hiddenWords` must be in lower case. */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
   for (const name in upstream) {

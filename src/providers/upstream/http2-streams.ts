@@ -23,12 +23,12 @@ export function watchStreams(): void {
   });
 }
 
-/** Must be called when undici is about to write a request. Node then creates its stream synchronously. */
+/** Called when undici is about to write a request. Node then creates its stream synchronously. */
 export function expectStream(take: TakeStream): void {
   expecting = take;
 }
 
-/** Must be called if the connection uses HTTP/1.1, so that no stream was created. */
+/** Called if the connection uses HTTP/1.1, so that no stream was created. */
 export function expectNoStream(): void {
   expecting = null;
 }

@@ -14,7 +14,6 @@ import { HiddenTexts } from './secrets.ts';
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
-  /** Admits every call before it reaches the connection pool. */
   readonly gate: ConnectionGate;
   readonly pool: Pool;
   /** Whether connections may use HTTP/2, which each of them negotiates. */
@@ -30,7 +29,6 @@ export interface Provider {
   readonly allows: (part: string) => boolean;
   /** Whether a non-streaming response without usage is charged by an estimate. Otherwise it is refused. */
   readonly estimatesUsage: boolean;
-  /** Transforms usage before it is read. Absent: the usage follows the protocol. */
   readonly restatesUsage?: RestateUsage;
   readonly passesTraceContext: boolean;
   /** Texts that must not reach clients: credentials, hosts, and anything that looks like a credential. */
@@ -128,10 +126,7 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/**
- * Creates the providers of a configuration. If only the credentials of a provider changed, it keeps its connections, and its previous
- * credentials until `useCredentials` is called.
- */
+/** Creates the providers of a configuration. A provider of which only the credentials changed keeps its connections. */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
   for (const [id, config] of Object.entries(configs)) {

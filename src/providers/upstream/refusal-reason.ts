@@ -1,10 +1,7 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { RefusalReason } from './failure.ts';
 
-/**
- * Lowercase codes and types of errors about the operator's account, which vendors send with status 429 or 400. Callers cannot cause them,
- * because providers never copy a code from a request.
- */
+/** Lowercase codes and types of errors about the operator's account, sent with status 429 or 400. Callers cannot cause them. */
 const ACCOUNT_CODES = new Set([
   'account_deactivated',
   'accountoverdueerror',
@@ -40,20 +37,14 @@ const ACCOUNT_CODES = new Set([
 const EMPTY_ACCOUNT =
   /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
-/**
- * Message of Alibaba's compatible API, and of servers in front of it, for a token limit per second or minute; the code is
- * `insufficient_quota`. OpenAI's sentence for that code continues differently.
- */
+/** Alibaba's message for a token limit per second or minute. The code is `insufficient_quota`, as for an empty account at OpenAI. */
 const TOKEN_RATE =
   /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
 
 /** The code for a restricted OpenAI key that lacks the scope for this kind of call. */
 const MISSING_SCOPE = 'missing_scope';
 
-/**
- * Messages about the operator's account that depend on the call: a missing scope, more input or output than the balance covers
- * (OpenRouter), or the budget of an end user whom the request names (LiteLLM).
- */
+/** Messages about the operator's account that depend on the call: scope, length (OpenRouter), budget of an end user (LiteLLM). */
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 

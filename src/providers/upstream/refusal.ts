@@ -7,7 +7,6 @@ import { safeResponseHeaders } from './headers.ts';
 import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
-/** Maximum bytes of an error body that are read. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
@@ -64,7 +63,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** Other text than a plain code could be a secret. */
+  /** Any other text could be a secret. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
@@ -78,10 +77,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   };
 }
 
-/**
- * Returns the error of the server behind a relay. OpenRouter sends it as a string in `metadata.raw`, others as an object in
- * `upstream_error`.
- */
+/** Returns the error of the server behind a relay: a string in `metadata.raw` (OpenRouter), or an object in `upstream_error`. */
 function wrappedError({ metadata, upstream_error: upstreamError }: Record<string, unknown>): string | null {
   if (isRecord(metadata) && typeof metadata.raw === 'string') return metadata.raw;
   return isRecord(upstreamError) ? JSON.stringify(upstreamError) : null;
@@ -103,10 +99,7 @@ const CODES: Readonly<Record<number, string>> = {
   422: 'unprocessable_entity',
 };
 
-/**
- * Builds the failure for a response with a status other than 200. 4xx and 5xx are refusals; other responses can be neither relayed nor
- * charged. If the provider refuses the operator, the client gets a 502 without its message (contract, section 7).
- */
+/** Builds the failure for a status other than 200. If the provider refuses the operator, the client gets a 502 (contract, section 7). */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
   body: Buffer,

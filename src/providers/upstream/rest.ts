@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const COOLDOWN_MS_MAX = 60_000;
-/** Shortest and longest cooldown after a 429 that requests no time. */
 const DEFAULT_COOLDOWN_MS = 1_000;
 export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 
@@ -9,7 +8,7 @@ export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Length of the cooldown if the provider requested none, otherwise 0. */
+  /** 0 if the provider requested the cooldown. */
   readonly defaultMs: number;
 }
 
@@ -20,10 +19,7 @@ export interface RateLimit {
   readonly requestedMs: number | null;
 }
 
-/**
- * Computes the cooldown after a 429. If the provider requests no time, it is short, or twice the previous one if that ended less than a
- * minute ago. Calls that were in flight when a cooldown began do not extend it.
- */
+/** If the provider requests no time, the cooldown is short, or twice the previous one if that ended less than a minute ago. */
 export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
     return { fromMs: atMs, untilMs: atMs + Math.min(requestedMs, COOLDOWN_MS_MAX), defaultMs: 0 };

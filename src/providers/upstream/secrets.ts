@@ -59,7 +59,6 @@ export function hideKeys(text: string): string {
   return text.replace(KEY_PATTERN, '[key]').replace(MASKED_KEY_PATTERN, '[key]');
 }
 
-/** Like `removeSecrets`, with a maximum length. */
 export function scrub(text: string, secrets: readonly string[]): string {
   const scrubbed = removeSecrets(text, secrets);
   return scrubbed.length > MESSAGE_CHARS_MAX ? `${scrubbed.slice(0, MESSAGE_CHARS_MAX)}…` : scrubbed;

@@ -2,8 +2,6 @@ import type { Statement } from '../../../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../../../db/home-pools.ts';
 import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
-/** SQL of drains: a small table, always read completely. */
-
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
 /** Stores `null`, which means all, as an empty string. */
@@ -69,7 +67,7 @@ export function createDrainStore(database: DirectoryPool) {
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    /** Deletes a drain and notifies every node. Returns `null` if there is none. */
+    /** Returns `null` if there is none. */
     delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));

@@ -14,7 +14,6 @@ interface DrainsOptions {
   /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
   readonly logger: Logger;
-  /** Interval between reads while notifications are unavailable. */
   readonly pollMs?: number;
 }
 
@@ -66,7 +65,6 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
     list: (): readonly Drain[] => drains,
     /** Reads the drains. A failure is logged and the read is retried. */
     refresh,
-    /** Starts a drain, or changes the reason of an existing one. */
     async begin(drain: Drain): Promise<Drain | 'too_many'> {
       await refresh();
       if (drains.length >= DRAINS_MAX) return 'too_many';
@@ -74,7 +72,6 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
       await refresh();
       return begun;
     },
-    /** Revokes a drain. Returns `null` if there is none. */
     async end(target: DrainTarget): Promise<Drain | null> {
       const ended = await changes.delete(target);
       await refresh();
