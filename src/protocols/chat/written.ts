@@ -25,7 +25,7 @@ function pathsIn(message: string): CompiledPaths {
     json: pathsUnder(message, JSON_TEXT),
     reasoning: REASONING.map((names) => pathsUnder(message, names)),
     encrypted: pathsUnder(message, ENCRYPTED),
-    judged: 'choices[]',
+    classified: 'choices[]',
     selectors: [`${message}.role`],
   });
 }
@@ -37,7 +37,7 @@ export function streamedChatText(): WrittenRules {
   let last: string | null = null;
   return {
     paths: CHUNK_PATHS,
-    judge([role = null]) {
+    classify([role = null]) {
       if (!NO_ROLE.includes(role)) last = role;
       return OTHERS.includes(last) ? 'none' : 'written';
     },
@@ -46,5 +46,5 @@ export function streamedChatText(): WrittenRules {
 
 export const COMPLETION_TEXT: WrittenRules = {
   paths: pathsIn('choices[].message'),
-  judge: ([role = null]) => (OTHERS.includes(role) ? 'none' : 'written'),
+  classify: ([role = null]) => (OTHERS.includes(role) ? 'none' : 'written'),
 };

@@ -102,7 +102,7 @@ export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
   checkImageCount(form, EDIT_IMAGES_MAX);
   for (const [index, image] of form.images.entries()) {
-    if (image.sizeBytes === 0) throw blamed(imageParam(index), 'is empty');
+    if (image.sizeBytes === 0) throw blamed(imageParam(index), 'must not be empty');
   }
   checkMask(form);
   return fields;
@@ -126,16 +126,16 @@ function checkImageCount({ images }: EditForm, imagesMax: number): void {
 
 function checkImage(param: string, image: FormFile, rules: EditRules): void {
   if (!rules.imageFormats.some((format) => format === image.format)) {
-    throw blamed(param, `is not one of ${rules.imageFormats.join(', ')}`);
+    throw blamed(param, `must be one of ${rules.imageFormats.join(', ')}`);
   }
   if (image.sizeBytes >= rules.imageBytesBelow) throw tooLarge(param, rules.imageBytesBelow);
   if (rules.isSquareOnly && (image.width === null || image.width !== image.height))
-    throw blamed(param, 'is not square');
+    throw blamed(param, 'must be square');
 }
 
 function checkMask({ images, mask }: EditForm): void {
   if (mask === null) return;
-  if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'is not a PNG');
+  if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'must be a PNG');
   if (mask.sizeBytes >= MASK_BYTES_BELOW) throw tooLarge('mask', MASK_BYTES_BELOW);
   if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'must have the same size as the first image');
 }

@@ -23,7 +23,7 @@ export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {
     paths: STREAM_PATHS,
-    judge([index = null, type = null]) {
+    classify([index = null, type = null]) {
       if (type?.endsWith(RESULT)) results.add(index);
       else if (type !== null) results.delete(index);
       return results.has(index) ? 'none' : 'written';
@@ -38,8 +38,8 @@ export const MESSAGE_TEXT: WrittenRules = {
     json: pathsUnder('content[]', JSON_TEXT),
     reasoning: [pathsUnder('content[]', THINKING)],
     encrypted: pathsUnder('content[]', ENCRYPTED),
-    judged: 'content[]',
+    classified: 'content[]',
     selectors: ['content[].type'],
   }),
-  judge: ([type]) => (type?.endsWith(RESULT) ? 'none' : 'written'),
+  classify: ([type]) => (type?.endsWith(RESULT) ? 'none' : 'written'),
 };

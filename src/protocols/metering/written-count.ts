@@ -6,7 +6,7 @@ import {
   NONE,
   type PathNode,
   TEXT,
-  type Verdict,
+  type TextClass,
   type WrittenRules,
 } from './written-paths.ts';
 
@@ -36,7 +36,7 @@ export class WrittenCount {
   readonly #runs: (DataRuns | undefined)[];
   /** Pending bytes before the current JSON container. */
   #before = 0;
-  /** The counter that received all pending bytes of the last judged object; `NONE` if several did, or if some bytes did not count. */
+  /** The counter that received all bytes of the last object; `NONE` if several did, or if some bytes did not count. */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
@@ -75,15 +75,15 @@ export class WrittenCount {
 
   /** Includes pending bytes, by the selector values received so far. */
   #withPending(): readonly number[] {
-    const verdict = this.#verdict();
-    return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
+    const textClass = this.#textClass();
+    return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#bytesOf(counter, textClass));
   }
 
-  #judged(counter: number, verdict: Verdict): number {
+  #bytesOf(counter: number, textClass: TextClass): number {
     const pending = this.#pending;
-    if (verdict === 'none') return 0;
-    if (verdict === 'written' || counter === ENCRYPTED) return pending[counter]!;
-    if (counter === TEXT || verdict === 'encrypted') return 0;
+    if (textClass === 'none') return 0;
+    if (textClass === 'written' || counter === ENCRYPTED) return pending[counter]!;
+    if (counter === TEXT || textClass === 'encrypted') return 0;
     return pending[counter]! + (counter === FIRST_REASONING ? pending[TEXT]! : 0);
   }
 
@@ -140,16 +140,16 @@ export class WrittenCount {
     this.#hasSelectors = true;
   }
 
-  #verdict(): Verdict {
-    return this.#rules.judge?.(this.#selectors) ?? 'written';
+  #textClass(): TextClass {
+    return this.#rules.classify?.(this.#selectors) ?? 'written';
   }
 
-  judge(): void {
+  endObject(): void {
     const pendingIn = this.#pendingIn;
     if (pendingIn === NONE && !this.#hasSelectors) return;
-    // Objects without text are judged, too, because they can determine how later objects are judged.
-    const verdict = this.#verdict();
-    if (pendingIn >= 0 && verdict === 'written') {
+    // Objects without text are classified, too, because the class of later objects can depend on them.
+    const textClass = this.#textClass();
+    if (pendingIn >= 0 && textClass === 'written') {
       this.#writtenIn = pendingIn;
       this.#writtenBytes = this.#pending[pendingIn]!;
       this.#bytes[pendingIn]! += this.#writtenBytes;
@@ -157,7 +157,7 @@ export class WrittenCount {
     } else if (pendingIn !== NONE) {
       this.#writtenIn = NONE;
       for (let counter = 0; counter < this.#bytes.length; counter++) {
-        this.#bytes[counter]! += this.#judged(counter, verdict);
+        this.#bytes[counter]! += this.#bytesOf(counter, textClass);
       }
       this.#pending.fill(0);
     }

@@ -176,7 +176,7 @@ export class WrittenJson {
         this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, AFTER_VALUE);
         return this.#string(bytes, start + 1, isLast);
       case OPEN_BRACE:
-        if (node !== null && (node.members.length > 0 || node.isJudged)) this.#enter(node, true);
+        if (node !== null && (node.members.length > 0 || node.isClassified)) this.#enter(node, true);
         else this.#skip(node);
         break;
       case OPEN_BRACKET:
@@ -206,7 +206,7 @@ export class WrittenJson {
       return;
     }
     this.#depth--;
-    if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isJudged) this.#count.judge();
+    if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isClassified) this.#count.endObject();
     this.#state = this.#depth === 0 ? OVER : AFTER_VALUE;
   }
 

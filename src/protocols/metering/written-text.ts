@@ -143,7 +143,7 @@ export class WrittenText {
   }
 
   #endEvent(): void {
-    this.#count.judge();
+    this.#count.endObject();
     this.#json.begin();
     this.#line = this.#start;
   }

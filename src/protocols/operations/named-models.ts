@@ -36,7 +36,7 @@ export class NamedModels {
     const models: InnerModel[] = [];
     for (const [name, offset] of this.#offsets) {
       const param = paths.get(offset)!;
-      if (name === null) throw invalidRequest(`The name in "${param}" is too long.`, param);
+      if (name === null) throw invalidRequest(`The model name in "${param}" is too long.`, param);
       if (models.length === INNER_MODELS_MAX) {
         throw invalidRequest(`The request names more than ${INNER_MODELS_MAX} models.`, param);
       }

@@ -1,4 +1,4 @@
-import { compilePaths, pathsUnder, type Verdict, type WrittenRules } from '../metering/written-paths.ts';
+import { compilePaths, pathsUnder, type TextClass, type WrittenRules } from '../metering/written-paths.ts';
 
 const ITEM_DONE = 'response.output_item.done';
 const DELTA = '.delta';
@@ -13,7 +13,7 @@ const SUMMARY = ['summary[].text'];
 /** Suffix of item types with tool output, such as `function_call_output`. */
 const OUTPUT = '_output';
 
-function verdictOfItem(type: string | null): Verdict {
+function classInItem(type: string | null): TextClass {
   if (type?.endsWith(OUTPUT)) return 'none';
   return type === 'reasoning' ? 'reasoning' : 'written';
 }
@@ -33,30 +33,30 @@ const EVENT_PATHS = compilePaths({
 export function streamedResponseText(): WrittenRules {
   /** Cached, because nearly all events have the type and item of the previous event. */
   let lastType: string | null = null;
-  let verdict: Verdict = 'none';
+  let textClass: TextClass = 'none';
   let lastIndex: string | null | undefined;
   /** Indexes of items that had deltas. `null` stands for items without an index or beyond `ITEMS_MAX`. */
   const streamed = new Set<string | null>();
   return {
     paths: EVENT_PATHS,
-    judge([type = null, index = null, item = null]) {
-      if (type === ITEM_DONE) return streamed.has(index) || streamed.has(null) ? 'encrypted' : verdictOfItem(item);
+    classify([type = null, index = null, item = null]) {
+      if (type === ITEM_DONE) return streamed.has(index) || streamed.has(null) ? 'encrypted' : classInItem(item);
       if (type !== lastType) {
         lastType = type;
-        verdict = verdictOfEvent(type);
+        textClass = classInEvent(type);
       }
-      if (verdict !== 'none' && index !== lastIndex) {
+      if (textClass !== 'none' && index !== lastIndex) {
         lastIndex = index;
         streamed.add(streamed.size < ITEMS_MAX ? index : null);
       }
-      return verdict;
+      return textClass;
     },
   };
 }
 
 const ITEMS_MAX = 1_000;
 
-function verdictOfEvent(type: string | null): Verdict {
+function classInEvent(type: string | null): TextClass {
   if (type === null || !type.endsWith(DELTA) || type.includes(TOOL_OUTPUT)) return 'none';
   const what = type.slice(0, -DELTA.length);
   if (REASONING.some((name) => what.includes(name))) return 'reasoning';
@@ -69,10 +69,10 @@ function outputUnder(output: string): WrittenRules {
     json: [`${output}.arguments`],
     reasoning: [pathsUnder(output, SUMMARY)],
     encrypted: [`${output}.encrypted_content`],
-    judged: output,
+    classified: output,
     selectors: [`${output}.type`],
   });
-  return { paths, judge: ([type = null]) => verdictOfItem(type) };
+  return { paths, classify: ([type = null]) => classInItem(type) };
 }
 
 export const RESPONSE_TEXT = outputUnder('output[]');

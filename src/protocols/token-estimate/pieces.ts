@@ -64,15 +64,18 @@ function readChar(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) return CharClass.end;
   const byte = bytes[at]!;
   if (byte < 0x80) return ASCII[byte]!;
-  if (byte < 0xe0) return classOf(((byte & 0x1f) << 6) | rest(bytes, at + 1)) | (2 << WIDTH_SHIFT);
+  if (byte < 0xe0) return classOf(((byte & 0x1f) << 6) | continuationBits(bytes, at + 1)) | (2 << WIDTH_SHIFT);
   if (byte < 0xf0) {
-    return classOf(((byte & 0xf) << 12) | (rest(bytes, at + 1) << 6) | rest(bytes, at + 2)) | (3 << WIDTH_SHIFT);
+    return (
+      classOf(((byte & 0xf) << 12) | (continuationBits(bytes, at + 1) << 6) | continuationBits(bytes, at + 2)) |
+      (3 << WIDTH_SHIFT)
+    );
   }
-  const high = ((byte & 0x7) << 18) | (rest(bytes, at + 1) << 12);
-  return classOf(high | (rest(bytes, at + 2) << 6) | rest(bytes, at + 3)) | (4 << WIDTH_SHIFT);
+  const high = ((byte & 0x7) << 18) | (continuationBits(bytes, at + 1) << 12);
+  return classOf(high | (continuationBits(bytes, at + 2) << 6) | continuationBits(bytes, at + 3)) | (4 << WIDTH_SHIFT);
 }
 
-function rest(bytes: Uint8Array, at: number): number {
+function continuationBits(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 

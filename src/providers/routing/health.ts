@@ -68,14 +68,14 @@ export interface BreakerTransition {
 export class RouteHealth {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTransition: (turn: BreakerTransition) => void;
+  readonly #onTransition: (transition: BreakerTransition) => void;
   readonly #routes = new Map<string, RouteBreakers>();
 
   /** @param onTransition called when a breaker opens and when it closes again, but not when a probe fails */
   constructor(
     clock: Clock,
     terms: () => BreakerTerms,
-    onTransition: (turn: BreakerTransition) => void = () => undefined,
+    onTransition: (transition: BreakerTransition) => void = () => undefined,
   ) {
     this.#clock = clock;
     this.#terms = terms;
@@ -108,7 +108,9 @@ export class RouteHealth {
   enter(routeId: string, accountId: string): RoutePermit | null {
     let route = this.#routes.get(routeId);
     if (route === undefined) {
-      route = new RouteBreakers(this.#clock, this.#terms, (turn) => this.#onTransition({ routeId, ...turn }));
+      route = new RouteBreakers(this.#clock, this.#terms, (transition) =>
+        this.#onTransition({ routeId, ...transition }),
+      );
       this.#routes.set(routeId, route);
     }
     return route.enter(accountId);
@@ -129,7 +131,7 @@ interface AccountHealth {
 class RouteBreakers {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void;
+  readonly #onTransition: (transition: Omit<BreakerTransition, 'routeId'>) => void;
   readonly #shared = new Breaker();
   /** Breakers of accounts, created at the first failure: the cache takes 20 KB, and most routes never need it. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
@@ -144,7 +146,7 @@ class RouteBreakers {
   constructor(
     clock: Clock,
     terms: () => BreakerTerms,
-    onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void,
+    onTransition: (transition: Omit<BreakerTransition, 'routeId'>) => void,
   ) {
     this.#clock = clock;
     this.#terms = terms;

@@ -1,6 +1,6 @@
 import { CredentialFileError, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
 import { rendezvousOrder } from '../routing/rendezvous.ts';
-import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './rest.ts';
+import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './cooldown.ts';
 
 /** The operator's credentials at a provider, in rotation. Refused ones and those with a cooldown are used if there is no other. */
 
@@ -67,9 +67,9 @@ export class Credentials {
       session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
     if (next !== undefined) return next.value;
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
-    const resting = untried.filter((credential) => !isSkipped(credential, nowMs));
-    if (resting.length > 0) {
-      return mayHaveCooldown ? firstBy(resting, (credential) => cooldownUntilMs(credential, model)).value : null;
+    const accepted = untried.filter((credential) => !isSkipped(credential, nowMs));
+    if (accepted.length > 0) {
+      return mayHaveCooldown ? firstBy(accepted, (credential) => cooldownUntilMs(credential, model)).value : null;
     }
     // If all credentials are refused, only the one that was refused the longest time ago is tried.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
@@ -125,17 +125,17 @@ export class Credentials {
 
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
-    const rest = credential?.cooldowns.get(model);
-    if (rest !== undefined && endsCooldown(rest, sentAtMs)) credential!.cooldowns.delete(model);
+    const cooldown = credential?.cooldowns.get(model);
+    if (cooldown !== undefined && endsCooldown(cooldown, sentAtMs)) credential!.cooldowns.delete(model);
     // If the call was sent before the refusal, its success proves nothing: the credential may have been revoked during a long stream.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
-  rest(value: string, model: string, limit: RateLimit): void {
+  startCooldown(value: string, model: string, limit: RateLimit): void {
     const cooldowns = this.#find(value)?.cooldowns;
     if (cooldowns === undefined) return;
-    for (const [other, rest] of cooldowns) {
-      if (!isRemembered(rest, limit.atMs)) cooldowns.delete(other);
+    for (const [other, cooldown] of cooldowns) {
+      if (!isRemembered(cooldown, limit.atMs)) cooldowns.delete(other);
     }
     cooldowns.set(model, cooldownAfter(limit, cooldowns.get(model)));
   }

@@ -48,8 +48,8 @@ export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number)
   const seconds = readNumber(after);
   if (seconds !== null) return seconds * 1000;
   // Text without a colon is not treated as a date, because `Date.parse` also accepts numbers and words.
-  const restMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
-  return Number.isNaN(restMs) ? null : Math.max(restMs, 0);
+  const remainingMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
+  return Number.isNaN(remainingMs) ? null : Math.max(remainingMs, 0);
 }
 
 function readNumber(text: string | string[] | undefined): number | null {
