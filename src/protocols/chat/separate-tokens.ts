@@ -5,7 +5,10 @@ interface SeparateTokens {
   readonly separateReasoningTokens: number;
 }
 
-/** Reads tokens that Perplexity counts outside of the totals; for other vendors, `reasoning_tokens` is a share of a total. */
+/**
+ * Reads tokens that Perplexity counts outside of the totals (https://docs.perplexity.ai/getting-started/pricing). For other vendors,
+ * `reasoning_tokens` is a share of the completion or of the total.
+ */
 export function readSeparateTokens(usage: Readonly<Record<string, unknown>>): SeparateTokens | null {
   // Fast path for nearly all calls.
   if (usage.citation_tokens === undefined && usage.reasoning_tokens === undefined) return null;

@@ -40,7 +40,7 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
 /** Members of blocks that only the provider generates: tool results, and calls of MCP servers. */
 const MARKED_CONTENT: MarkedMember = { name: 'content', marks: new MemberNames('tool_use_id', 'server_name') };
 
-/** Adds the container that a call created. It is free of charge if it only filters searches and fetched pages. */
+/** Adds the container of a call, unless the request names it. It is free of charge if it only filters searches and fetched pages. */
 export function withContainer(usage: Usage | null, container: unknown, namesContainer: boolean): Usage | null {
   if (usage === null || namesContainer || containerKeys(container).length === 0) return usage;
   return usage.webSearches > 0 || usage.webFetches > 0 ? usage : { ...usage, containers: 1 };

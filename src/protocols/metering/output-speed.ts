@@ -1,7 +1,7 @@
 import { rememberRecent } from '../../lib/recent.ts';
 import { estimateTokens } from './estimate.ts';
 
-export interface CompletedStream {
+interface CompletedStream {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   /** Size of the text, excluding encrypted reasoning. */

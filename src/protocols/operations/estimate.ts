@@ -6,7 +6,7 @@ export interface Estimate {
   readonly kind: 'responses' | 'messages';
   /** Whether the model must be callable (contract 4.4). Otherwise it only selects the tokenizer (contract 4.7). */
   readonly requiresModel: boolean;
-  /** @throws GatewayError `invalidRequest` with the invalid field */
+  /** Validates the request and returns its model. @throws GatewayError `invalidRequest` with the invalid field */
   inspect(fields: BodyFields): string | null;
   toResponse(inputTokens: number): object;
 }

@@ -94,7 +94,7 @@ export class BodyFields {
     return { start, end: start, before: `${JSON.stringify(key)}:`, after, isNamed: false };
   }
 
-  /** @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it */
+  /** Returns a member, even if its value is null. @throws GatewayError `invalidRequest` if the key is repeated or misspelled */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
     let found: JsonMember | undefined;

@@ -95,6 +95,7 @@ export interface UploadOperation<Name extends string = string> extends Operation
   receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
 }
 
+/** Receives the content of an upload independently of its encoding, so that equal uploads have equal digests. */
 export interface Digest {
   add(bytes: Buffer | string): unknown;
 }
