@@ -73,7 +73,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // OpenRouter also includes uses in its totals, so one may count twice. Only bounds derived from rounds grow.
+    // OpenRouter's totals include tool uses, so a use can count twice. This only raises the bounds of the call.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),

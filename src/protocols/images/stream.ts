@@ -70,8 +70,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   }
 
   /**
-   * Whether a completion event ends the stream: the last image has arrived, or it is a summary without an image. An event that cannot be
-   * billed also ends the stream, and is withheld, if no image was delivered before.
+   * Whether a completion event ends the stream: it has the last image, or it summarizes the stream without an image. If no image was
+   * delivered before, an event that cannot be billed also ends the stream, and is withheld.
    */
   function isEnd(found: number): boolean {
     if (found === 0) return pictures + failures > 0 || request.count === 1;

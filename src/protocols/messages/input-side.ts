@@ -2,9 +2,8 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /**
- * The input side of streamed messages usage: input, cache reads and cache writes. Vendors move tokens between these figures: Kimi,
- * DashScope and vLLM first report the whole input, and at the end how much of it was cached. The maximum of each figure would count tokens
- * twice.
+ * The input side of streamed messages usage: input, cache reads and cache writes. Kimi, DashScope and vLLM first report the whole input, and
+ * at the end split it into these figures. The maximum of each figure would count tokens twice.
  */
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -11,7 +11,7 @@ export interface ReadResponse {
   /** Whether the member contains a marker of `keepMarked`. */
   isMarked(name: string): boolean;
   count(name: string): number | null;
-  /** Number of items with something from a group in `holding`. */
+  /** Number of items that contain a member of a group (`ResponseReading.holding`). */
   holding(group: string): number;
 }
 

@@ -28,9 +28,8 @@ export const DOUBTFUL_TOTAL = 'usage.total_tokens';
 /**
  * Determines what a total includes beyond input and output. Output may exclude reasoning (xAI), even without reporting it (Gemini), and
  * input may exclude cache tokens (relays to messages vendors). Figures that explain the excess are used first; the remainder is output, up
- * to `outputTokensMax`.
- * If reasoning and cache tokens are equal, the excess is reasoning, unless the output can include the reasoning and the cache counts have
- * the names of the messages protocol.
+ * to `outputTokensMax`. An excess that equals both reasoning and cache tokens is reasoning, unless the output can include the reasoning and
+ * the cache counts have the names of the messages protocol.
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,

@@ -3,7 +3,7 @@ export interface UsageUnit {
   /** Input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side add up to its total without overlap. */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
-  /** The bound that the unit shares with others. Units with a lower `turn` are counted first and cut last. `null`: no bound. */
+  /** The bound that the unit shares with others. Units with a lower `order` are counted first and cut last. `null`: no bound. */
   readonly bound: UnitBound | null;
   /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
   readonly column: string | null;
@@ -22,17 +22,17 @@ export interface UnitPrice {
 
 export interface UnitBound {
   readonly name: 'inputTokens' | 'outputTokens' | 'searchUnits' | 'toolUses';
-  readonly turn: number;
+  readonly order: number;
 }
 
 /** Maximum number of tool uses charged per call. Deep research takes some hundred searches. */
 export const TOOL_USES_MAX = 1_000;
 
-function toolUses<const Key extends string, const Turn extends number>(key: Key, turn: Turn) {
+function toolUses<const Key extends string, const Order extends number>(key: Key, order: Order) {
   return {
     side: 'other',
     price: { key, per: 'one', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'toolUses', turn },
+    bound: { name: 'toolUses', order },
     column: null,
   } as const;
 }
@@ -41,51 +41,51 @@ export const usageUnits = {
   inputTokens: {
     side: 'input',
     price: { key: 'input', per: 'million', basis: 'tokens', standIn: null },
-    bound: { name: 'inputTokens', turn: 0 },
+    bound: { name: 'inputTokens', order: 0 },
     column: 'input_tokens',
   },
   cachedInputTokens: {
     side: 'input',
     price: { key: 'cachedInput', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 9 },
+    bound: { name: 'inputTokens', order: 9 },
     column: 'cached_input_tokens',
   },
   /** Input tokens written to the cache for five minutes, or for an unspecified time. */
   cacheWriteTokens: {
     side: 'input',
     price: { key: 'cacheWrite', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 1 },
+    bound: { name: 'inputTokens', order: 1 },
     column: 'cache_write_tokens',
   },
   cacheWrite1hTokens: {
     side: 'input',
     price: { key: 'cacheWrite1h', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 2 },
+    bound: { name: 'inputTokens', order: 2 },
     column: 'cache_write_1h_tokens',
   },
   imageInputTokens: {
     side: 'input',
     price: { key: 'imageInput', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 3 },
+    bound: { name: 'inputTokens', order: 3 },
     column: 'image_input_tokens',
   },
   audioInputTokens: {
     side: 'input',
     price: { key: 'audioInput', per: 'million', basis: 'tokens', standIn: 'input', isMarked: true },
-    bound: { name: 'inputTokens', turn: 4 },
+    bound: { name: 'inputTokens', order: 4 },
     column: null,
   },
   /** Tokens of sources that research models cite, if the input excludes them. */
   citationTokens: {
     side: 'input',
     price: { key: 'citations', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'inputTokens', turn: 5 },
+    bound: { name: 'inputTokens', order: 5 },
     column: null,
   },
   outputTokens: {
     side: 'output',
     price: { key: 'output', per: 'million', basis: 'tokens', standIn: 'imageOutput' },
-    bound: { name: 'outputTokens', turn: 0 },
+    bound: { name: 'outputTokens', order: 0 },
     column: 'output_tokens',
   },
   /** The share of `outputTokens` that was reasoning. It is not charged, but can determine which prices apply. */
@@ -93,27 +93,27 @@ export const usageUnits = {
   imageOutputTokens: {
     side: 'output',
     price: { key: 'imageOutput', per: 'million', basis: 'tokens', standIn: 'output' },
-    bound: { name: 'outputTokens', turn: 1 },
+    bound: { name: 'outputTokens', order: 1 },
     column: 'image_output_tokens',
   },
   audioOutputTokens: {
     side: 'output',
     price: { key: 'audioOutput', per: 'million', basis: 'tokens', standIn: 'output', isMarked: true },
-    bound: { name: 'outputTokens', turn: 2 },
+    bound: { name: 'outputTokens', order: 2 },
     column: null,
   },
   /** Reasoning tokens that the output excludes. The context limits them, so they share the bound of the input. */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'inputTokens', turn: 6 },
+    bound: { name: 'inputTokens', order: 6 },
     column: null,
   },
   /** One search unit is a query with up to 100 documents. */
   searchUnits: {
     side: 'other',
     price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
-    bound: { name: 'searchUnits', turn: 0 },
+    bound: { name: 'searchUnits', order: 0 },
     column: 'search_units',
   },
   webSearches: toolUses('perWebSearch', 0),

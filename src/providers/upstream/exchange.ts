@@ -43,8 +43,8 @@ const READ_AT_ONCE_BYTES = 128 * 1024;
 const CHUNK_COST_BYTES = 256;
 
 /**
- * Time by which our timeouts for HTTP/2 are longer than undici's. When one of its timeouts expires, undici replaces a connection that does
- * not work. Its timeouts do not limit a call, because every received byte restarts them.
+ * Time by which the gateway's timeouts for HTTP/2 are longer than undici's. Every received byte restarts undici's timeouts, so they do not
+ * limit a call; but when one expires, undici replaces a connection that does not work.
  */
 const HTTP2_GRACE_MS = 250;
 
