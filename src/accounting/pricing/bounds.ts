@@ -100,7 +100,7 @@ const BOUNDED = unitNames
     const { bound }: UsageUnit = usageUnits[unit];
     return bound === null ? [] : [{ unit, bound }];
   })
-  .sort((left, right) => left.bound.turn - right.bound.turn);
+  .sort((left, right) => left.bound.order - right.bound.order);
 const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
 
 /** A bound that several counts share. */

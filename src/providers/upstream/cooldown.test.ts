@@ -7,17 +7,17 @@ import {
   DEFAULT_COOLDOWN_MS_MAX,
   isRemembered,
   requestedCooldownMs,
-} from './rest.ts';
+} from './cooldown.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
-const rest = (headers: Record<string, string>) => requestedCooldownMs(headers, NOW_MS);
+const requested = (headers: Record<string, string>) => requestedCooldownMs(headers, NOW_MS);
 
 describe('the cooldown that a provider requests', () => {
   it('is in seconds, a date, or milliseconds, which are more precise', () => {
-    assert.equal(rest({ 'retry-after': '7' }), 7_000);
-    assert.equal(rest({ 'retry-after': '0.5' }), 500);
-    assert.equal(rest({ 'retry-after': 'Fri, 20 Nov 2026 04:00:09 GMT' }), 9_000);
-    assert.equal(rest({ 'retry-after': '7', 'retry-after-ms': '6400' }), 6_400);
+    assert.equal(requested({ 'retry-after': '7' }), 7_000);
+    assert.equal(requested({ 'retry-after': '0.5' }), 500);
+    assert.equal(requested({ 'retry-after': 'Fri, 20 Nov 2026 04:00:09 GMT' }), 9_000);
+    assert.equal(requested({ 'retry-after': '7', 'retry-after-ms': '6400' }), 6_400);
   });
 
   it('is 0 if the time has passed', () => {
@@ -26,13 +26,13 @@ describe('the cooldown that a provider requests', () => {
       { 'retry-after-ms': '0', 'retry-after': '7' },
       { 'retry-after': 'Fri, 20 Nov 2026 03:59:59 GMT' },
     ]) {
-      assert.equal(rest(headers as Record<string, string>), 0, JSON.stringify(headers));
+      assert.equal(requested(headers as Record<string, string>), 0, JSON.stringify(headers));
     }
   });
 
   it('is null if it is missing or invalid', () => {
     for (const headers of [{}, { 'retry-after': '-7' }, { 'retry-after': 'soon' }, { 'retry-after': '' }]) {
-      assert.equal(rest(headers as Record<string, string>), null, JSON.stringify(headers));
+      assert.equal(requested(headers as Record<string, string>), null, JSON.stringify(headers));
     }
   });
 });

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const COOLDOWN_MS_MAX = 60_000;
-/** Shortest and longest cooldown after a 429 that requests no time. */
 const DEFAULT_COOLDOWN_MS = 1_000;
 export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 
@@ -9,21 +8,18 @@ export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** The length of the cooldown if the provider requested none, otherwise 0. */
+  /** 0 if the provider requested the cooldown. */
   readonly defaultMs: number;
 }
 
-/** A 429 response: when its request was sent, when the response arrived, and the cooldown that the provider requests. */
+/** A 429 response. `requestedMs` is the cooldown that the provider requests. */
 export interface RateLimit {
   readonly sentAtMs: number;
   readonly atMs: number;
   readonly requestedMs: number | null;
 }
 
-/**
- * Computes the cooldown after a 429. If the provider requests no time, the cooldown is short; if the previous one ended less than a minute ago, the
- * cooldown is twice as long as that. Calls that were in flight when a cooldown began do not extend it.
- */
+/** If the provider requests no time, the cooldown is short, or twice the previous one if that ended less than a minute ago. */
 export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
     return { fromMs: atMs, untilMs: atMs + Math.min(requestedMs, COOLDOWN_MS_MAX), defaultMs: 0 };
@@ -34,20 +30,17 @@ export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before
   return { fromMs: atMs, untilMs: atMs + defaultMs, defaultMs };
 }
 
-/** Whether a cooldown must be remembered: it is active, or the length of the next one depends on it. */
+/** Whether a cooldown is active, or the length of the next one depends on it. */
 export function isRemembered({ untilMs, defaultMs }: Cooldown, nowMs: number): boolean {
   return nowMs < (defaultMs === 0 ? untilMs : untilMs + COOLDOWN_MS_MAX);
 }
 
-/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. It does not if the provider requested the cooldown. */
+/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. Cooldowns that the provider requested do not end early. */
 export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number): boolean {
   return defaultMs > 0 && sentAtMs >= fromMs;
 }
 
-/**
- * Returns the cooldown that a provider requests with `retry-after-ms` or `retry-after` (seconds or a date); 0 if the date is in the past; `null` if
- * the provider requests none.
- */
+/** Reads `retry-after-ms` or `retry-after` (seconds or a date); 0 if the date is in the past; `null` if there is none. */
 export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms']);
   if (ms !== null) return ms;
@@ -55,8 +48,8 @@ export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number)
   const seconds = readNumber(after);
   if (seconds !== null) return seconds * 1000;
   // Text without a colon is not treated as a date, because `Date.parse` also accepts numbers and words.
-  const restMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
-  return Number.isNaN(restMs) ? null : Math.max(restMs, 0);
+  const remainingMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
+  return Number.isNaN(remainingMs) ? null : Math.max(remainingMs, 0);
 }
 
 function readNumber(text: string | string[] | undefined): number | null {
