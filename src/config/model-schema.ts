@@ -119,7 +119,14 @@ const listPrices = { ...unitPrices, official: officialPrices.optional() };
 /** A price list, and the lists that replace it from later days on. */
 const pricesOverTime = <Prices extends z.ZodRawShape>(prices: Prices) =>
   pricesOfDay(prices).extend({
-    later: listOf('prices with `from`', pricesOfDay(prices).extend({ from: startOfPrice }))
+    later: listOf(
+      'prices with `from`',
+      pricesOfDay(prices).extend({
+        from: startOfPrice.describe(
+          'First day of these prices in the billing time zone, or the instant from which they apply.',
+        ),
+      }),
+    )
       .optional()
       .describe('Prices that apply from a day on, with all keys of `price`, in the order of their `from`.'),
   });
