@@ -128,7 +128,8 @@ export class CatalogFollower {
 
   /** Announces a scheduled revision, and applies it at its instant. */
   #expect(revision: Revision | null): void {
-    if (revision?.number === this.#scheduled?.number && this.#failed?.number !== revision?.number) return;
+    const isRetry = revision !== null && this.#failed?.number === revision.number;
+    if (revision?.number === this.#scheduled?.number && !isRetry) return;
     const { schedule, parse, clock, logger } = this.#options;
     clearTimeout(this.#switchTimer);
     this.#scheduled = revision;
