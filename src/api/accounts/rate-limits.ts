@@ -32,9 +32,7 @@ type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
 /**
- * Converts a body to a change; returns `undefined` if the body contains no limit. Limits are stored by canonical model id.
- *
- * @throws GatewayError `invalidRequest` for an unknown model. Limits of a model that no longer exists can still be removed.
+ // Converts a body to a change; `undefined` if the body contains no limit. Limits are stored by canonical model id.
  */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;

@@ -23,7 +23,6 @@ export interface EndpointDependencies {
   readonly spoolDirectory: string;
 }
 
-/** A request and its response. The HTTP framework is not needed to serve it. */
 export interface ServedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -47,7 +46,7 @@ export abstract class EndpointHandler<Row extends Endpoint, Served extends Serve
     this.dependencies = dependencies;
   }
 
-  /** @throws GatewayError if the request is refused or fails before its response has begun. */
+  /** @throws GatewayError if the request fails before its response has begun. */
   async handle(served: Served): Promise<void> {
     const { refusals } = this.dependencies;
     const settings = this.dependencies.settings();

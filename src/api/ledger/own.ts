@@ -18,10 +18,10 @@ export type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
 
-/** Dimensions that accounts can group by: all except providers. */
+/** All dimensions except providers. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** A row of usage without providers, costs and margins. */
+/** Omits providers, costs and margins. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -47,7 +47,7 @@ const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** A ledger entry without the memo, which is for operators. */
+/** Omits the memo, which is for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });

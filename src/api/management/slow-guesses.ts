@@ -10,14 +10,12 @@ export interface GuessLimits {
   readonly throttle: RefusalThrottle;
 }
 
-/** The throttle cost of a guess. The throttle delays the rejections beyond 20 a second. */
+/** The throttle delays rejections above 20 guesses a second. */
 const GUESS_COST = 5;
 
 /**
- * Delays the refusal of a credential or attempt if there were too many from the same home connection. The 256 networks of an IPv6 /56 are counted
- * together. Resolves when the refusal may be sent.
- *
- * @param what the kind of refusals, which are counted separately
+ * Resolves when a refusal may be sent. All 256 networks of an IPv6 /56 are counted together. `what`: refusals of each kind are counted
+ * separately.
  */
 export async function slowGuesses(
   { addresses, throttle }: GuessLimits,
@@ -26,11 +24,11 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many responses are delayed already. This one is sent at once, but the client must reconnect.
+  // Too many responses are delayed already. This response is sent at once, but the client must reconnect.
   if (!isSlowed) reply.header('connection', 'close');
 }
 
-/** Serves a request to sign in or use a link, and delays the refusal if there were too many attempts. */
+/** Delays the refusal if there were too many attempts to sign in or use a link. */
 export async function slowAttempts<Result>(
   limits: GuessLimits,
   request: FastifyRequest,
@@ -45,7 +43,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** Whether the error means that there were too many attempts, or that the queue of passwords to hash is full. */
+/** Also true if the queue of passwords to hash is full. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

@@ -31,7 +31,7 @@ export interface MemberDependencies extends MemberKeeperDependencies {
 }
 
 const invitation = z.strictObject({
-  /** The address to which the link is sent and with which a new user signs in. Without an address, the owner must pass the link on. */
+  /** The link is sent to this address, with which a new user signs in. Without it, the owner passes the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });

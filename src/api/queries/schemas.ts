@@ -66,7 +66,7 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model at an address that both protocol families share, with the members that clients of either family read. */
+/** Has the members that clients of both protocol families read. */
 const sharedModel = z
   .strictObject({
     id: z.string(),

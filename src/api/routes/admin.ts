@@ -41,7 +41,7 @@ interface OfModel {
   readonly route: Route;
 }
 
-/** Lists routes with their health on this node, and drains or resumes them on all nodes. */
+/** Health is that of this node; drains apply to all nodes. */
 export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpoint[] {
   const { health, catalog, credentialsOf, drains, clock } = dependencies;
 
@@ -124,7 +124,7 @@ function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }
   );
 }
 
-/** Returns the models for which drains leave no route in service. Calls to these models are refused. */
+/** Calls to these models are refused. */
 function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
   const models = new Set(routes.map(({ model }) => model));
   return [...models].filter(isWithoutRoutes).map(({ id }) => id);

@@ -49,7 +49,7 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
 
 export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
-/** Converts a refusal to an error, which does not reveal whether the name or the password was wrong. */
+/** Does not reveal whether the name or the password was wrong. */
 export function signInError(refusal: PasswordRefusal): GatewayError {
   if (refusal === 'wrong') {
     return new GatewayError('invalidApiKey', {

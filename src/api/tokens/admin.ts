@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** The role of the token. By default it is the lower role; for a token with scopes, there is none. */
+  /** By default the lower role; a token with scopes has none. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),

@@ -35,14 +35,14 @@ export interface UsageAdminDependencies {
 }
 
 const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
-/** A day. Year 0 is refused, because the database does not have it. */
+/** Year 0 is refused, because the database does not have it. */
 const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
 export const usageList = z.strictObject({
   ...page,
   groupBy: storable(z.string({ error: 'Expected names separated by commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
-  /** The day after the last day of the range. */
+  /** The day after the last one. */
   to: day.optional(),
   accountId: filterText.optional(),
   keyId: filterText.optional(),
@@ -53,7 +53,7 @@ export const usageList = z.strictObject({
 });
 
 export const statementQuery = z.strictObject({
-  /** A month from the year 2000 on, so that the years of this month and the next one have four digits. */
+  /** From the year 2000 on, so that this year and the next have four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
@@ -123,7 +123,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
         timezone: query.timezone,
       };
     },
-    /** @param isShown whether the caller may see a column. */
+    /** `isShown`: whether the caller may see a column. */
     async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
       const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
@@ -140,7 +140,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
   const { queryOf, list, csv, statement } = usageReader(dependencies);
   const { clock, localTime } = dependencies;
 
-  /** Returns the end of the range for plan revenue. Revenue accrues daily, so days in the future have none. */
+  /** Revenue accrues daily, so it ends today. */
   function dayAfterToday(): string {
     const calendar = localTime();
     return calendar.day(calendar.nextDayStartMs(clock.nowMs()));

@@ -12,7 +12,7 @@ export interface OwnVoucherDependencies {
   readonly voucherGuesses: VoucherGuesses;
 }
 
-/** The endpoint that redeems vouchers for the account. Members may use it too, because a redemption only adds value. */
+/** Members may redeem too, because a redemption only adds value. */
 export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherDependencies): AccountEndpoint[] {
   return [
     accountEndpoint({
