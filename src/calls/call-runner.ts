@@ -33,7 +33,7 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
-  /** Called when a call of the account has ended: the next one in the admission queue may try again. */
+  /** Called when a call of the account has ended, so that the admission queue can admit the next. */
   readonly onEnded: (accountId: string) => void;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
@@ -49,10 +49,8 @@ export class CallRunner {
   }
 
   /**
-   * Runs a call: prepare (model, routes, price, estimate), admit, send and relay while measuring, settle, send the last byte. An admitted
-   * call ends once: its relay ends it, or it is released here.
-   *
-   * @throws GatewayError if the call is refused or fails before its response has begun.
+   * Runs the steps of a call. An admitted call ends once: its relay ends it, or it is released here.
+   * @throws GatewayError if the call is refused or fails before its response has begun
    */
   async run(request: CallRequest): Promise<void> {
     const { preparation, admission, settlement, clock } = this.#dependencies;
@@ -72,7 +70,7 @@ export class CallRunner {
     }
   }
 
-  /** Releases a failed call, unless its relay has ended it. Returns the error for its client. */
+  /** Releases a failed call, unless its relay has ended it. Returns the client's error. */
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
@@ -98,7 +96,7 @@ export class CallRunner {
     for (let i = 0; i < candidates.length; i++) {
       const route = candidates[i]!;
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // If the call were sent, a client that has left would pay for a response that it cannot read.
+      // Otherwise a client that has left would pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
@@ -122,13 +120,13 @@ export class CallRunner {
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** The routes of a call that were not drained while it waited for its admission; if none is left, all of its routes. */
+  /** Omits routes that were drained while the call waited for admission, unless all were. */
   #stillOpen({ model, routes }: Call): readonly Route[] {
     const open = withoutDrained(model, routes, this.#dependencies.drained);
     return open.length > 0 ? open : routes;
   }
 
-  /** Sends the call with the current credential, and with the next one while the provider refuses credentials. */
+  /** Tries the next credential while the provider refuses credentials. */
   async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
     const { clock, logger } = this.#dependencies;
     const { callId, client, settings, report, session, route } = call;
@@ -152,7 +150,7 @@ export class CallRunner {
     }
   }
 
-  /** Runs and records an attempt of a traced call. The attempt ends before the end of the call is stored. */
+  /** The recorded attempt ends before the end of the call is stored. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;
@@ -178,7 +176,7 @@ export class CallRunner {
   }
 }
 
-/** Puts routes in cooldown after a 429 last, in the order in which their cooldowns end. */
+/** Moves routes in cooldown to the end, in the order in which their cooldowns end. */
 function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
   if (routes.length === 1) return routes;
   const nowMs = clock.nowMs();
@@ -191,7 +189,6 @@ const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or
 
 interface Attempt {
   readonly credential: string;
-  /** Whether another route may serve the call if this one refuses it. */
   readonly hasAlternative: boolean;
 }
 

@@ -30,8 +30,8 @@ export interface SettlementDependencies {
 }
 
 /**
- * A call, from its checked body to its end: one object whose fields are set in order, as they become known. Once it is admitted it ends
- * exactly once, with or without a charge; its end creates the stored response for its repeats.
+ * The state of a call, from its checked body to its end. Fields are set in order, as they become known. Once admitted, a call ends exactly
+ * once, with or without a charge.
  */
 export class Call implements ShownHeaders {
   // Set from the request.
@@ -46,35 +46,35 @@ export class Call implements ShownHeaders {
   readonly report: CallReport;
   readonly claim: Claim | null;
 
-  // Set by the preparation of the call, before its admission.
+  // Set by the preparation.
   startedAtMs!: number;
   model!: Model;
-  /** The routes that the call may take, in the order in which they are tried; at least one. */
+  /** At least one route, in the order in which they are tried. */
   routes!: readonly Route[];
   /** The provider that signed the newest thinking block in the request; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
-  /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
+  /** Whether several providers serve the model; if so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
-  /** The session of the call; `null`: the call has none, or there is no choice of routes or credentials. */
+  /** `null`: no session, or no choice of routes or credentials. */
   session: CallSession | null = null;
-  /** The price in force, for the reservation and the charge. */
+  /** In force at admission, for the reservation and the charge. */
   price!: PriceInForce;
   basis!: ChargeBasis;
   inner!: readonly AllowedModel[];
-  /** Maximum use of the call's own model. */
+  /** Maximum use of the requested model. */
   estimate!: ReservationEstimate;
-  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
+  /** Maximum use of the requested model and of all inner models. */
   reservation!: { readonly amountNano: bigint; readonly tokens: number };
 
-  // Set by the admission of the call and its attempts.
-  /** The route of the current or the last attempt. */
+  // Set by the admission and the attempts.
+  /** The route of the current or last attempt. */
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
-  /** The time of the admission, by the database's clock. */
+  /** By the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** What remains for the account: after the reservation of this call, or after its end if the response headers show that. */
+  /** What remains for the account, as the response headers show it. */
   #remaining: Remaining = null;
   #chargeNano: bigint | null = null;
   #hasFailed = false;
@@ -95,7 +95,7 @@ export class Call implements ShownHeaders {
     this.#dependencies = dependencies;
   }
 
-  /** Records the admission. The reservation is durable, so from now on the call must be ended. */
+  /** The reservation is durable: from now on the call must be ended. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     this.#admittedAtMs = atMs;
@@ -114,15 +114,12 @@ export class Call implements ShownHeaders {
     return rates !== null && rates.tokens !== null;
   }
 
-  /**
-   * Whether the call has ended, or its end was attempted and failed. False if the record of its end could not be created, so that nothing was
-   * attempted.
-   */
+  /** Whether the call has ended, or its end was attempted and failed. False if its settlement record could not be created. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Begins an attempt at a route; `failure` is the error of the previous attempt, `null` for the first one. */
+  /** `failure`: the error of the previous attempt; `null` for the first one. */
   goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
@@ -133,17 +130,16 @@ export class Call implements ShownHeaders {
     this.#permit = permit;
   }
 
-  /** Reports that a stream has begun with something other than an error: the route works, however the stream ends. */
+  /** Called when a stream begins with something other than an error: the route works, however the stream ends. */
   began(): void {
     this.#permit!.began();
   }
 
   /**
-   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success be sent (`docs/architecture.md`, "Invariants
-   * of money").
-   *
-   * @throws GatewayError `settlementFailed` if part of the response was delivered, or is about to be, and the end could not be made durable; for
-   * a failure, the error itself.
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success be sent (`docs/architecture.md`,
+   * "Invariants of money").
+   * @throws GatewayError `settlementFailed` if the end could not be made durable and part of the response was delivered or is about to be;
+   * for a failed call, the error itself
    */
   async end(end: CallEnd): Promise<void> {
     const { settlement, clock, logger } = this.#dependencies;
@@ -155,13 +151,13 @@ export class Call implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      // Nothing is settled before this line. If creating the record fails, the call can still be released.
+      // Nothing is settled yet. If the record could not be created, the call can still be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#dependencies.onEnded(outcome.accountId);
       this.report.outcome = outcome;
       this.claim?.settled(record.kept);
-      // The headers of a stream show what was known at admission, even if the stream has not begun yet.
+      // The headers of a stream show the state at admission, even if the stream has not begun yet.
       if (isFailed || !this.input.isStream) {
         this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
         this.#chargeNano = shownCharge(this.policy, outcome.chargeNano);
@@ -178,9 +174,8 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends a failed call and releases its reservation. This includes its slots in windows and limits of calls, unless the call counts although
-   * nothing was delivered. If the provider may have executed the call (`mayHaveRun`), repeats get the failure and do not run the call again.
-   *
+   * Ends a failed call and releases its reservation, with its slots in windows unless the call counts. If the provider may have executed
+   * the call (`mayHaveRun`), repeats get the failure.
    * @throws if the end could not be made durable
    */
   async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
@@ -200,31 +195,28 @@ export class Call implements ShownHeaders {
       await this.end(end);
     } catch (failed) {
       if (!(failed instanceof ClaimLostError)) throw failed;
-      // Another node has the claim and runs the call; repeats get its result.
+      // Another node has the claim and runs the call. Repeats get that result.
       await this.end({ ...end, response: null });
     }
   }
 
-  /**
-   * The gateway's headers of the response. They are created each time, because those of a non-streaming response differ before and after the
-   * call's end.
-   */
+  /** Created on each access: the headers of a non-streaming response differ before and after the call's end. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // A key that may not see the balance gets no remaining balance.
+    // Hides the balance from keys that may not see it.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // A failure gets no plan headers here: a refusal by a limit of the plan has set its own.
+    // Failures get no plan headers here: the refusal of a plan's limit has its own.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  /** The headers of the remaining limits per minute; `null`: the response has none. */
+  /** Remaining limits per minute. */
   get rateHeaders(): Readonly<Record<string, string>> | null {
     const { rates } = this.#admitted;
     if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;
@@ -234,13 +226,13 @@ export class Call implements ShownHeaders {
 
 function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
   const { kind, status, code, message, param, type, retry, headers } = failure;
-  // The message may come from a provider, and PostgreSQL stores no unpaired surrogates.
+  // The message can come from a provider, and PostgreSQL stores no unpaired surrogates.
   const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
   const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
   return { head: { error, callHeaders: {} }, body: null };
 }
 
-/** What remains after the end of a call. If a call on a plan does not count, its slot is released. */
+/** A call on a plan that does not count releases its slot. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) {
     return counts ? before : { calls: before.calls + 1, windows: [] };

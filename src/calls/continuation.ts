@@ -10,25 +10,20 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 export interface Continuation {
-  /** The provider and model of the continued state; `null`: unknown. */
+  /** `null`: unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /**
-   * The provider and model of the newest known signed block. This provider accepted the earlier blocks, so it is preferred to the providers of
-   * those.
-   */
+  /** From the newest known signed block. Its provider accepted the earlier blocks, so it is preferred to their providers. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** The size of the largest response that the call continues; `undefined`: the size of one is unknown. */
+  /** Size of the largest response that the call continues; `undefined`: a size is unknown. */
   readonly continuedTokens: number | undefined;
-  /** The request's first reference to state that no response to this account contained. */
+  /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
 const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
 /**
- * Looks up what a call continues. State references are always looked up, continuation keys and signed blocks only if there is a choice of
- * providers (`hasChoice`).
- *
+ * Looks up state references; with a choice of providers (`hasChoice`), also continuation keys and signed blocks.
  * @throws if the database is down
  */
 export function findContinuation(
@@ -78,10 +73,9 @@ function sizeOf(
 }
 
 /**
- * The routes over which a call reaches the state that it refers to: all routes if the state belongs to its account, otherwise the routes of
- * providers whose state is shared by configuration (`docs/provider-state.md`).
- *
- * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route.
+ * Returns all routes if the referenced state belongs to the account, otherwise only routes of providers whose state is configured as shared
+ * (`docs/provider-state.md`).
+ * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route
  */
 export function routesToState(
   routes: readonly Route[],
@@ -95,9 +89,8 @@ export function routesToState(
 }
 
 /**
- * The routes of providers that may receive parts of a request that the gateway does not know.
- *
- * @throws GatewayError `invalidRequest` if there is no such route.
+ * Returns the routes of providers that may receive request parts unknown to the gateway.
+ * @throws GatewayError `invalidRequest` if there is no such route
  */
 export function routesThatAllow(
   routes: readonly Route[],
@@ -144,7 +137,7 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'Audio',
 };
 
-/** State that no endpoint creates, so that no account owns any. Files, which tools create, are known if a response contained them. */
+/** No account owns this state, because no endpoint creates it. Files that tools created are known from responses. */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',
   conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',

@@ -36,10 +36,8 @@ export class Preparation {
   }
 
   /**
-   * Resolves the model, orders its routes, sets the price in force and estimates the maximum use of the call.
-   *
-   * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or if no route
-   * of the model is healthy.
+   * Resolves the model, orders its routes, sets the price in force and estimates the maximum use.
+   * @throws GatewayError, or rejects with it, if no model can serve the call, the key may not use the model, or no route is healthy
    */
   prepare(call: Call): void | Promise<void> {
     const { policy, principal, input, settings } = call;
@@ -51,10 +49,7 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /**
-   * Whether it matters which provider created the state that a call continues. With a single provider, it matters only if that provider is
-   * drained.
-   */
+  /** Whether it matters which provider created the continued state: if several providers serve the model, or if one is drained. */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -63,7 +58,7 @@ export class Preparation {
     );
   }
 
-  /** @param named the model that the request names; `null`: none */
+  /** `named`: the model in the request. */
   #plan(call: Call, named: Model | null, continuation: Continuation): void {
     const { continuedState, signed } = continuation;
     const { policy, principal, input, settings } = call;
@@ -91,7 +86,7 @@ export class Preparation {
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
     const { health, drained, randomSource } = this.#dependencies;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
-    // A provider with a drained route may have the unknown state, so no route is avoided.
+    // A drained provider may have the unknown state, so drains are ignored.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
@@ -104,7 +99,7 @@ export class Preparation {
   }
 }
 
-/** The session of a call; `null`: it has none, its model has no affinity, or there is no choice of routes or credentials. */
+/** `null`: no session, no affinity, or no choice of routes or credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];
@@ -117,7 +112,7 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   return { source: by, key };
 }
 
-/** Adds the maximum use of inner models. Each of them can read the whole request and write its maximum output. */
+/** Each inner model can read the whole request and write its maximum output. */
 function withInnerModels({ input, inner, estimate }: Call, continued: number): Call['reservation'] {
   let { amountNano, tokens } = estimate;
   const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
@@ -164,7 +159,7 @@ interface Unhealthy {
   readonly settings: Settings;
 }
 
-/** The model of a call whose request names none: the model of the earlier call that it continues (contract 4.3). */
+/** The model of the earlier call that this request continues (contract 4.3). */
 function restoredModel(
   continuedState: Continuation['continuedState'],
   operation: Operation,
@@ -179,10 +174,8 @@ function restoredModel(
 }
 
 /**
- * Checks that the service terms and media that a request asks for have a price: a tier, a speed, a region, audio. Tools that a request only lists
- * need no price, because agents list them with every request.
- *
- * @throws GatewayError `invalidRequest` with the request field that has no price.
+ * Checks that the requested service terms and audio have a price. Listed tools need none, because agents list them in every request.
+ * @throws GatewayError `invalidRequest` with the request field that has no price
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
   const [term] = unpricedTerms(prices, terms);

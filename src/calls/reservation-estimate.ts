@@ -8,12 +8,12 @@ import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
 export interface ReservationEstimate {
-  /** Tokens that the model reads: the request, and the state that it continues. */
+  /** The request, and the state that it continues. */
   readonly inputTokens: number;
-  /** All tokens, including results of tools and the output. */
+  /** Input, tool results and output. */
   readonly tokens: number;
   readonly amountNano: bigint;
-  /** Whether neither the request nor the model limits the output, so that it was assumed. */
+  /** Whether the output was assumed, because neither the request nor the model limits it. */
   readonly assumesOutput: boolean;
 }
 
@@ -26,15 +26,15 @@ export interface EstimateTerms {
   readonly continuedTokens: number;
 }
 
-/** Tokens that one use of a server tool adds to the context, such as the results of a search. */
+/** Tokens that one server-tool use adds to the context, such as search results. */
 export const TOOL_USE_TOKENS = 8_000;
 
-/** The actual input may be longer than its estimate by this factor. */
+/** The actual input may exceed its estimate by this factor. */
 const COMPACTION_MARGIN = 2;
 
 /**
- * Estimates the maximum cost of a call at the list price in force, including everything that can multiply the cost (`docs/reservations.md`). The
- * amount may exceed the balance: admission only requires that something remains.
+ * Estimates the maximum cost of a call at the list price, including everything that can multiply the cost (`docs/reservations.md`). The
+ * amount may exceed the balance: admission only requires a positive rest.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -44,7 +44,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
   const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
-  // The summary reads the whole input and has its own output. The call then reads what remains of the input.
+  // The summary reads the whole input and has its own output. The call then reads the remaining input.
   const readTokens = compacts ? bounded(2 * length) : length;
   const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
   const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
@@ -66,7 +66,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** Output tokens of all choices together, according to the limits in the request, or else to the model's own limit. */
+/** For all choices together, from the limits in the request or else the model's. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -75,9 +75,7 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/**
- * The output tokens that the request allows for all choices together, which a plan limits. `null`: the request leaves the length to the model.
- */
+/** For all choices together. `null`: the request leaves the length to the model. */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -88,7 +86,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** The highest prices that can apply. Only the response shows the runs of the model, their outputs, what was cached and which tools ran. */
+/** The highest prices that can apply: model runs, caching and tool uses are known only from the response. */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
@@ -107,7 +105,7 @@ function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitP
   return found;
 }
 
-/** Cached for the lifetime of a price list. The inner key consists of the features of a request that affect its prices. */
+/** Cached per price list. The inner key consists of the request features that affect its prices. */
 const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
 function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
@@ -142,7 +140,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** The requested terms, without those that are cheaper than the plain terms: the provider may serve the call on the plain terms. */
+/** Omits terms that are cheaper than the plain terms, because the provider may serve the call on the plain ones. */
 function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
@@ -166,10 +164,10 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** Assumed size of a conversation of unknown size, if the model has no configured context. */
+/** For a conversation of unknown size, if the model has no configured context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
-/** The size in tokens of the continued state, which its provider adds to the request. */
+/** In tokens. The provider adds the continued state to the request. */
 export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
   if (continues === 'nothing') return 0;
   const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;

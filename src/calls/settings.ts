@@ -5,24 +5,24 @@ import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 
-/** Compiled once per configuration. A call keeps the settings in force at its start, even if the configuration is reloaded. */
+/** Compiled once per configuration. A call keeps the settings in force at its start. */
 export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
-  /** The calendar of the billing time zone, which determines the days of spending caps. */
+  /** Determines the days of spending caps. */
   readonly localTime: LocalTime;
-  /** The plans; the same array while these settings are in force. */
+  /** The same array while these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** The limits per minute of accounts without limits of their own; `null`: there are none. */
+  /** For accounts without limits of their own. */
   readonly rateDefaults: RateDefaults | null;
-  /** Size of the largest request that any plan accepts. It limits token counts at coding addresses, which need no subscription. */
+  /** The largest input that any plan accepts. Limits token counts at coding addresses, which need no subscription. */
   readonly codingInputBytesMax: number;
-  /** Requests that use these settings; the connections to providers stay open until the last one has ended. */
+  /** Provider connections stay open until the last of these requests has ended. */
   readonly inFlight: InFlight;
 }
 
-/** @param own the same configuration with this process's share of its limits, if several processes share them */
+/** `own`: the configuration with this process's share of the limits, if several processes share them. */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
   return {
@@ -43,7 +43,7 @@ function codingInputBytesMax(plans: readonly PlanTerms[]): number {
   return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
 }
 
-/** Counts pending work, so that a shutdown can wait for it. */
+/** A shutdown waits for the counted work. */
 class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];
