@@ -21,57 +21,55 @@ import type { NoticeOptions } from './notices.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** Open databases. The gateway closes them when it is closed. */
+  /** Open databases. The gateway closes them. */
   readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
-  /** Tokens that grant access to the admin API, each with at least 16 characters. */
+  /** Each token needs at least 16 characters. */
   readonly adminTokens: readonly string[];
-  /** The admin token of this machine's command line. Only this token can export the database. */
+  /** For this machine's command line. */
   readonly localToken?: string;
-  /** Whether this is the demo. Default: it is not. */
+  /** Default: not the demo. */
   readonly servedAs?: ServedAs;
-  /** Whether no other process uses the database, which is true of a local database. Default: false. */
+  /** Whether no other process uses the database, as with a local database. Default: false. */
   readonly isOnlyNode?: boolean;
-  /** Services of the primary process. Undefined unless this process is one of several workers. */
+  /** Set only if this process is one of several workers. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
-  /** For tests: replaces the database's clock, which determines limits, claims and the billing day. */
+  /** For tests: the database's clock, which determines limits, claims and the billing day. */
   readonly testDatabaseClock?: Clock | undefined;
-  /** A monotonic clock in milliseconds, for the rate of refusals and the duration of requests. */
+  /** Monotonic, for the refusal throttle and the duration of requests. */
   readonly monotonicMs?: () => number;
-  /** Additional observers, which receive the report of every request. */
+  /** Also receive the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
-  /** For tests: the timing of span exports. */
+  /** For tests. */
   readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;
-  /** Maximum time and maximum number of bytes for which a stream is read after its client has disconnected. */
+  /** How long, and for how many bytes, a stream is read after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** The disk that stores the journal. Default: the disk of this machine. */
+  /** Stores the journal. Default: the disk of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
-  /** Records the source of `config` and later loads. Default: `config` comes from no file. */
+  /** Default: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */
   readonly stopped?: AbortSignal;
-  /** For tests: checks each response of the admin API and the account API against its schema. */
+  /** For tests: checks each management response against its schema. */
   readonly checksResponses?: boolean;
-  /** For tests: the cost of password hashes. */
+  /** For tests. */
   readonly hashCost?: HashCost;
-  /** For tests: the timing of notices. */
+  /** For tests. */
   readonly notices?: NoticeOptions;
-  /** For tests: the interval in milliseconds at which usage is summed. */
+  /** For tests. */
   readonly usageIntervalMs?: number;
 }
 
-/** Services that a worker process gets from the primary process. */
+/** What a worker gets from its primary process. */
 export interface WorkerOptions {
   /** This worker's share of the limits. */
   readonly part: Part;
-  /** Rate limits of guesses, which the primary counts for all workers. */
+  /** Rate limits that the primary counts for all workers. */
   readonly guesses: Guesses;
-  /** Returns the metrics of all workers. */
   readonly scrapeAll: () => Promise<MetricsPage>;
-  /** Returns whether all workers are ready. */
   readonly readReadiness: ReadReadiness;
 }

@@ -15,25 +15,21 @@ import type { ManagementApis } from './management-apis.ts';
 import type { ServedMetrics } from './node-status.ts';
 import type { PublicApi } from './served-endpoints.ts';
 
-/** The order of start-up and shutdown. */
-
 /**
- * Creates the data directory, migrates the database, and creates the partitions that the configuration adds.
- *
- * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
- * @throws SchemaError if the schema is unusable or cannot be created.
+ * Creates the data directory, migrates the database and creates configured partitions.
+ * @throws DemoMarkError if only one of database and gateway is the demo's; SchemaError if the schema is unusable or cannot be created
  */
 export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   const { config, databases, logger, servedAs = { isDemo: false, demoAccountId: null } } = options;
   makePrivateDirectory(config.database.dataDir, logger);
   await requireReadableSchema(databases.directory);
-  // The mark is checked before the migration and again afterwards, because another node can set it in between.
+  // Checked before and after the migration, because another node can mark the database in between.
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
   await setDemoMark(databases.directory, servedAs);
 }
 
-/** Migrates the database, creates missing partitions, and opens those that other processes add at the same time. */
+/** Also opens partitions that other processes add at the same time. */
 async function openPartitions({ config, databases, logger, stopped }: GatewayOptions): Promise<void> {
   const waits = { onWaiting: (message: string): void => logger.warn({}, message), stopped };
   await migrateAll(databases, waits);
@@ -58,25 +54,21 @@ interface StartDependencies {
 }
 
 /**
- * Recovers the work of earlier processes before the first call is taken:
- * 1. Settlement records in their journals, first because the outcome of those calls is known.
- * 2. Calls of dead nodes.
- * 3. Housekeeping. Its deletions continue in the background.
- * 4. Uploads that an earlier process left on disk.
- *
- * @throws if a phase fails; everything that was started is stopped by then.
+ * Recovers the work of earlier processes before the first call: settlement records in journals first, because those outcomes are known;
+ * then calls of dead nodes, housekeeping, and uploads left on disk.
+ * @throws if a phase fails; everything that was started is stopped by then
  */
 export async function recoverAndStart({ accounting, housekeeping, ...deps }: StartDependencies): Promise<void> {
   const { addedPartitions, settlement, reservations, storedResponses, nodes } = accounting;
   try {
     const unsettled = await settlement.recover();
     if (deps.isOnlyNode) {
-      // All calls that are recorded as in flight belong to dead processes.
+      // All calls in flight belong to dead processes.
       await accounting.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
     await nodes.start(deps.isOnlyNode);
-    // New accounts are created in a partition that is added later only after this node has stopped.
+    // While this node runs, it cannot serve partitions that are added later, so it must stop before accounts use them.
     if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await housekeeping.start();
     await deps.removeOldUploads();
@@ -99,18 +91,14 @@ interface ShutDownDependencies {
   readonly publicApi: PublicApi;
   readonly management: ManagementApis;
   readonly metrics: ServedMetrics;
-  /** Writes the data that request observers have buffered. */
+  /** Writes buffered data of request observers. */
   readonly flushObservers: () => Promise<unknown>;
   readonly logger: Logger;
 }
 
 /**
- * Shuts down a gateway that already refuses new calls:
- * 1. The server, with the calls in flight.
- * 2. Background writers, which get no more work.
- * 3. The components that these calls and writers used.
- * 4. Metrics, which report the steps before.
- * 5. The database.
+ * Shuts down a gateway that already refuses new calls: the server with the calls in flight, background writers, the components that both
+ * used, metrics, and finally the database.
  */
 export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   const { app, accounting, settings, publicApi, management, logger } = deps;
@@ -119,7 +107,7 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   storedResponses.stopWaiting();
   const keptHouse = deps.housekeeping.stop();
   const { shutdownTimeout } = settings.current.config.server;
-  // A call may continue after its client has disconnected, so it can outlive the server's connections.
+  // A call may continue after its client has left, so it can outlive the server's connections.
   const cutOff = setTimeout(() => {
     logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
     settings.cutOff();

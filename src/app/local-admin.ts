@@ -43,11 +43,8 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
- * recovery, and it does not migrate the schema.
- *
- * @param localUser the user of the command line, for the audit log.
- * @param databases must have the schema of this program; `close` leaves them open.
+ * The admin API without a socket, for a command that opens the database itself. Does no housekeeping, recovery or migration. `localUser`:
+ * the user of the command line, for the audit log. `databases` must have the schema of this program and stay open after `close`.
  */
 export function createLocalAdmin(
   config: Config,
@@ -75,7 +72,7 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // The queries have no deadline, because a command can wait for the database.
+  // No deadlines: a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -110,7 +107,7 @@ export function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // This process has no cache of keys. Running gateways are notified of changed keys and accounts by the database.
+    // No key cache here. The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -124,20 +121,20 @@ export function createLocalAdmin(
     configStatus: () => configLoads.status,
     nodeId: null,
     unpricedUses: () => [],
-    // Only a process that calls providers knows which of their credentials work.
+    // Only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),
     periods: () => runningPeriods(settings.localTime, clock.nowMs()),
-    // The audit pauses between its steps, because gateways may be using the database.
+    // Pauses between steps, because gateways may be using the database.
     auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
     ...limits,
     changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
-    // Changes are not logged: the operator is at this terminal.
+    // Not logged: the operator is at this terminal.
     onChange: () => undefined,
     checksResponses: false,
     shares: null,

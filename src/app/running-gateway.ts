@@ -28,17 +28,17 @@ interface GatewayDependencies {
   readonly shutDown: () => Promise<void>;
 }
 
-/** A wired gateway, as `serve` and tests use it. */
+/** Used by `serve` and tests. */
 export class RunningGateway {
-  /** The HTTP server; `inject` reaches every address without a socket. */
+  /** `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
-  /** The id of this process in reservations, journals and logs. */
+  /** Identifies this process in reservations, journals and logs. */
   readonly nodeId: string;
-  /** For tests: `settle` finds and sends notices. */
+  /** For tests. */
   readonly notices: Pick<Notices, 'settle'>;
-  /** For tests: `round` runs the hourly tasks. */
+  /** For tests. */
   readonly housekeeping: Pick<Housekeeping, 'round'>;
-  /** Metrics and readiness of this worker alone, for the primary. */
+  /** For this worker alone, read by the primary. */
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
@@ -52,7 +52,7 @@ export class RunningGateway {
     this.own = { report: deps.servedMetrics.report, readReadiness: deps.status.readReadiness };
   }
 
-  /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
+  /** Returns the address, such as `http://127.0.0.1:8080`. */
   async listen(): Promise<string> {
     const { host, port } = this.#deps.settings.current.config.server;
     await this.app.listen({ host, port });
@@ -60,17 +60,17 @@ export class RunningGateway {
     return addressOf(this.app, host);
   }
 
-  /** The address of metrics without a token; null before `listen`, and if none is configured. */
+  /** Serves metrics without a token; `null` before `listen`, or if not configured. */
   get metricsUrl(): string | null {
     return this.#metricsUrl;
   }
 
-  /** Number of calls of an account that wait in the admission queue of this node. */
+  /** Calls of an account in this node's admission queue. */
   callsWaiting(accountId: string): number {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
 
-  /** Applies another configuration to calls that begin from now on. The listening address and the database stay the same. */
+  /** Applies to calls that begin from now on. The listening address and the database do not change. */
   reload(next: Config): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
     // All workers reload the same file, so only the first one records the reload.
@@ -82,17 +82,17 @@ export class RunningGateway {
     status.reloaded();
   }
 
-  /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
+  /** For the metrics: whether the configuration file is valid and in force. */
   configDecided(isInForce: boolean): void {
     this.#deps.status.configDecided(isInForce);
   }
 
-  /** Retries provider credentials that were refused, as a reload does. */
+  /** Retries refused provider credentials, as a reload does. */
   retryCredentials(): void {
     this.#deps.settings.retryCredentials();
   }
 
-  /** Makes `/readyz` respond with 503 while calls are still served. Returns the time that load balancers have to notice this. */
+  /** `/readyz` responds with 503 while calls are still served. Returns how long load balancers have to notice. */
   announceClose(): { readonly drainDelayMs: number } {
     this.#deps.status.announceClose();
     return { drainDelayMs: this.#deps.settings.current.config.server.drainDelay };

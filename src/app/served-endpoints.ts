@@ -43,13 +43,13 @@ interface PublicApiDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly bodyBudgets: BodyBudgets;
-  /** The directory of spooled uploads. */
+  /** For spooled uploads. */
   readonly spoolDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Serves calls and free queries at the public addresses. */
+/** Calls and free queries at the public addresses. */
 export class PublicApi {
   readonly admissionQueue = createAdmissionQueue();
   readonly requestWorkers: RequestWorkers;
@@ -100,13 +100,13 @@ export class PublicApi {
     });
   }
 
-  /** Replaces the models in the public catalog with those of another configuration. */
+  /** Updates the public catalog. */
   reload(config: Config): void {
     this.#catalog = this.#describeCatalog(config);
   }
 }
 
-/** Creates the data sources of free queries. At most one read of an account's balance runs and one waits, however many queries arrive. */
+/** Concurrent queries share balance reads: per account, at most one read runs and one waits. */
 function createQuerySources(
   { balances, periods, databaseNowMs }: Pick<Accounting, 'balances' | 'periods' | 'databaseNowMs'>,
   settings: SettingsInForce,

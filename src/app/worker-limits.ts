@@ -29,7 +29,7 @@ import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
  * guesses for all workers (`guesses.ts`). The throttle of refusals divides its own limit (`http/refusal-throttle.ts`).
  */
 
-/** The configuration with a worker's share of the limits of the server and of providers, and of the queues of plans. */
+/** Divides the limits of the server, of providers and of plan queues. */
 export function configOfWorker(config: Config, part: Part): Config {
   if (part.count === 1) return config;
   const { server } = config;
@@ -52,10 +52,7 @@ export function configOfWorker(config: Config, part: Part): Config {
   };
 }
 
-/**
- * The settings that are too small to divide by this number of workers. Each worker gets what a single call needs, so together they exceed
- * the configured limit.
- */
+/** Settings too small to divide: each worker gets what one call needs, so together the workers exceed the configured limit. */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
   const { memoryBytes, diskBytes } = largestBodies(server);
@@ -66,7 +63,7 @@ export function settingsBeyond({ server, providers }: Config, workers: number): 
   ];
 }
 
-/** A worker's share of memory and disk for bodies, but at least what one body of the largest size needs. */
+/** At least what one body of the largest size needs. */
 export function budgetsOfWorker(
   { memoryBytes, diskBytes }: BodyBudgetLimits,
   server: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>,
@@ -79,7 +76,7 @@ export function budgetsOfWorker(
   };
 }
 
-/** Sets the budgets of bodies from the configuration and from the memory and disk that are available now. */
+/** Adapts the budgets of bodies to the configuration and to the available memory and disk. */
 export async function setBodyBudgets(
   bodyBudgets: BodyBudgets,
   disk: Disk,
@@ -89,7 +86,7 @@ export async function setBodyBudgets(
 ): Promise<void> {
   const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
   const { server } = config();
-  // If the system sets no limit, this is 0 or far more than the memory of the machine.
+  // Without a system limit, this is 0 or far more than the machine's memory.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   const whole = {
@@ -104,8 +101,8 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 }
 
 /**
- * Limits of each account and user at the management APIs. A page of the console sends at most ten requests, which use a fraction of the
- * burst. Requests mostly wait for the database, so the limit of two at once leaves connections of the pool to other tenants.
+ * Limits of each account and user at the management APIs. A console page sends at most ten requests, a fraction of the burst. Requests
+ * mostly wait for the database, so two at once leave connections to other tenants.
  */
 export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
@@ -123,20 +120,19 @@ export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares
   };
 }
 
-/** A worker's share of the threads that parse large bodies, and of the bodies that may wait for them. */
 export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'quickThreadsMax' | 'placesMax'> {
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
 }
 
-/** A worker's share of the refusals that are recorded individually per minute. */
+/** Refusals that are recorded individually per minute. */
 export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** A worker with fewer connections would make key look-ups wait for each other. */
+/** With fewer connections, key look-ups would wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
-/** A worker's share of the database connections for single statements. Batches and other pools need few, so each worker has its own. */
+/** Connections for single statements. Batches and other pools need few, so they are not divided. */
 export function statementConnections(part: Part): number {
   return Math.max(partOf(STATEMENT_CONNECTIONS_MAX, part), STATEMENT_CONNECTIONS_MIN);
 }
