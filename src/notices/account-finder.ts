@@ -15,8 +15,8 @@ interface AccountFinderDependencies {
 }
 
 /**
- * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for this
- * work. Each partition has its own finder, so that an unavailable partition does not delay the others.
+ * Decides notices of a partition's accounts in the background, from the queue of changed accounts. Each partition has its own finder, so an
+ * unavailable partition does not delay the others.
  */
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
@@ -32,7 +32,7 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      // When this node stops, another node processes the remaining queue.
+      // When this node stops, another node continues with the queue.
       while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,

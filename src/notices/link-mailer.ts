@@ -10,7 +10,7 @@ interface LinkMailerDependencies {
   readonly logger: Logger;
 }
 
-/** Maximum numbers of concurrent and queued mails. If they are exceeded, the link's creator has to pass it on. */
+/** Limits of concurrent and queued mails. Beyond them, a link's creator has to pass it on. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
@@ -43,7 +43,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
   }
 
   return {
-    /** Sends a link in the background, once. The mail is not stored, because the link's creator has received the link too. */
+    /** Sends in the background, once. The mail is not stored, because the creator has the link too. */
     send(link: LinkForMail): void {
       if (link.email === null || terms() === null) return;
       if (waiting.length >= WAITING_MAX) {
