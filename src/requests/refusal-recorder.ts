@@ -7,12 +7,12 @@ import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
 import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Maximum number of refusals that wait for the database; further ones are only counted. */
+/** Refusals that wait for the database; further ones are only counted. */
 const WAITING_MAX = 2_000;
-/** Maximum number of refusals and counts that wait; further ones are dropped. One minute can have 10,000 counts. */
+/** Refusals and counts that wait; further ones are dropped. One minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
-/** How long a refusal waits for others to share its insert. */
+/** A refusal waits this long for others to share its insert. */
 const PAUSE_MS = 1_000;
 
 interface RefusalRecorderOptions {
@@ -21,13 +21,13 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
+  /** Individual records per minute, for each account and code, and for all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
 export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-/** Records refusals in the background. No request waits for it: if the database is slow, it drops refusals and counts the drops. */
+/** Records in the background. If the database is slow, drops refusals and counts the drops. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
@@ -78,15 +78,15 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
       turnMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
-      // A refusal that finds the queue full is still counted: it may be part of a flood over many accounts.
+      // If the queue is full, the refusal is still counted: it may be part of a flood over many accounts.
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    /** Refusals since the start that were neither recorded nor counted. */
+    /** Neither recorded nor counted, since the start. */
     get dropped(): number {
       return dropped;
     },
-    /** Writes the waiting rows; each is tried once. */
+    /** Tries each waiting row once. */
     async close(): Promise<void> {
       cancel?.();
       await writing;
@@ -99,7 +99,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   };
 }
 
-/** The row of a count contains only time, account and code. */
+/** A count has only a time, account and code. */
 const NOTHING_KNOWN = {
   keyId: null,
   clientRequestId: null,
@@ -118,11 +118,11 @@ const MODEL_LENGTH_MAX = 200;
 
 interface RecordedWhen {
   readonly isOff: () => boolean;
-  /** The operation whose refusals leave no record. */
+  /** Refusals of this operation leave no record. */
   readonly exceptOperation: string;
 }
 
-/** Records refused requests (`docs/logging.md`). */
+/** `docs/logging.md` describes the records. */
 export function createRefusalRecords(
   recorder: RefusalRecorder,
   { isOff, exceptOperation }: RecordedWhen,
@@ -133,7 +133,7 @@ export function createRefusalRecords(
   };
 }
 
-/** Excludes health checks, requests of operators, and connections that were closed before a request. */
+/** Excludes health checks, operators' requests, and connections that were closed before a request. */
 function isRecorded({ end, kind }: Pick<RequestReport, 'end' | 'kind'>): boolean {
   return end === 'refused' && (kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown');
 }
@@ -159,7 +159,7 @@ function toRefusal(report: RequestReport): Refusal {
   };
 }
 
-/** Text that may quote the client, in a form that the database can store: shortened, without keys, addresses and control characters. */
+/** The text may quote the client: shortened, without keys, addresses and control characters. */
 function storable(text: string, lengthMax: number): string {
   return scrub(text.slice(0, lengthMax), []).toWellFormed();
 }

@@ -1,12 +1,12 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
+/** Individual records per minute, for each account and code, and for all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Maximum number of pairs of account and code that are counted per minute. Refusals of further pairs are dropped. */
+/** Pairs of account and code that are counted per minute; refusals of further pairs are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
-/** The refusals of an account and code in a minute that have no record of their own. */
+/** Refusals without an individual record. */
 interface CountedRefusals {
   readonly minuteMs: number;
   readonly accountId: string | null;
@@ -15,8 +15,8 @@ interface CountedRefusals {
 }
 
 /**
- * Decides which refusals of a minute get a record of their own, and counts the others. Refusals without a known account share one allowance,
- * so that guessing keys from many addresses cannot fill the database.
+ * Decides which refusals of a minute get an individual record, and counts the others. Unknown accounts share one allowance, so guessing
+ * keys from many addresses cannot fill the database.
  */
 export class RefusalMinute {
   readonly #recordedMax: number;
@@ -24,7 +24,6 @@ export class RefusalMinute {
   readonly #recorded = new Map<string, number>();
   readonly #counted = new Map<string, { accountId: string | null; code: string; count: number }>();
 
-  /** @param recordedMax for each account and code, and for all unknown accounts together. */
   constructor(recordedMax = RECORDED_A_MINUTE) {
     this.#recordedMax = recordedMax;
   }
@@ -40,7 +39,7 @@ export class RefusalMinute {
     return this.count(accountId, code) ? 'counted' : 'dropped';
   }
 
-  /** Counts a refusal. Returns false if too many pairs of account and code are counted already. */
+  /** Returns false if too many pairs of account and code are counted already. */
   count(accountId: string | null, code: string): boolean {
     const name = nameOf(accountId, code);
     const counted = this.#counted.get(name);
@@ -54,7 +53,7 @@ export class RefusalMinute {
     return this.#counted.size > 0;
   }
 
-  /** Returns the counts of the previous minute, once a new one has started. */
+  /** Returns the counts of the previous minute when a new one has started. */
   takeCounts(nowMs: number): CountedRefusals[] {
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     if (minuteMs === this.#minuteMs) return [];

@@ -1,19 +1,19 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** The calls of a model with usage for which the model has no price. */
+/** Calls with usage that their model has no price for. */
 export interface UnpricedUse {
   readonly model: string;
-  /** The key of the price, such as `perWebSearch` or `serviceTiers.flex`. */
+  /** Key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
   readonly price: string;
   readonly calls: number;
   readonly lastAtMs: number;
 }
 
-/** Maximum number of pairs of model and price. It is limited because names of tiers come from providers. */
+/** Limited, because names of tiers come from providers. */
 const PAIRS_MAX = 1_000;
 
-/** Counts usage without a price since the start of the process, and logs the 1st, 10th, 100th … occurrence of each. */
+/** Counts since the start of the process, and logs the 1st, 10th, 100th … occurrence of each. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;
