@@ -18,15 +18,12 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** Maximum number of rows of a table in memory. It is divided by the number of partitions, each of which has its own cursors. */
+/** Rows of a table in memory, divided among the partitions, each of which has its own cursors. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/**
- * Maximum number of rows in memory for tables without accounts, where a row (an audit log entry, a price list) can have some hundred
- * kilobytes.
- */
+/** For tables without accounts. A row (an audit log entry, a price list) can have some hundred kilobytes. */
 const WHOLE_ROWS_MAX = 250;
-/** Maximum number of stored responses in memory, each of which can be as large as a response body. */
+/** Each can be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -35,12 +32,12 @@ const readDatabase: Statement = {
 };
 
 /**
- * Locks the call records, so that none of their tables is dropped. The snapshot must begin after this: a table could be dropped between an
- * earlier snapshot and the lock.
+ * Keeps tables of call records from being dropped. The snapshot must begin after this lock: a table could be dropped between an earlier
+ * snapshot and the lock.
  */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
-/** On Citus, this starts the partition's snapshot on its worker. */
+/** On Citus, starts the partition's snapshot on its worker. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
 export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
@@ -49,7 +46,7 @@ export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  /** The rows must be read before the next account is requested. */
+  /** Read these rows before the next account. */
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
@@ -68,9 +65,9 @@ interface States {
 }
 
 /**
- * Opens one consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last of them. Every
- * voucher that granted something in the export is therefore also redeemed there. An import makes redeemed vouchers available again if they
- * granted nothing (docs/decisions/0065-books-of-several-partitions.md).
+ * Opens a consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last one: every
+ * voucher that granted something in the export is then also redeemed there. An import makes redeemed vouchers that granted nothing
+ * available again (`docs/decisions/0065-books-of-several-partitions.md`).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
   const known = await readPartitions(database.pool('admin'));
@@ -78,7 +75,7 @@ async function openStates(database: DirectoryDatabase): Promise<States> {
   const partitions = known.map(({ schema }) => directory.inSchema(schema));
   try {
     for (const partition of partitions) await partition.query(keepRecords);
-    // This query starts the directory's snapshot.
+    // Starts the directory's snapshot.
     if (!(await hasCitus(directory))) return { directory, vouchers: directory, partitions, close: directory.close };
     for (const partition of partitions) await partition.query(beginState);
     const vouchers = await database.openSnapshots();
@@ -128,7 +125,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** Returns all accounts in the order of their ids. */
+    /** In the order of account ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
@@ -143,7 +140,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
         }
       }
     },
-    /** Returns the rows of tables without accounts. A row that exists in several partitions is returned once. */
+    /** A row that exists in several partitions is returned once. */
     async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
       type Keyed = ExportedRow & { readonly key?: string };
       for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {

@@ -17,7 +17,7 @@ import {
   readColumns,
 } from './tables.ts';
 
-/** The SQL of an import, which is one transaction. Rows are inserted as the JSON that the database exported. */
+/** An import is one transaction. Rows are inserted as the JSON that the database exported. */
 
 const listNodes: Statement = {
   name: 'import.list-nodes',
@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Locks the tables, so that others cannot write while rows are inserted and compared. A starting gateway waits. */
+/** Others cannot write while rows are inserted and compared. A starting gateway waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -47,10 +47,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** Columns that apply only to the exported database. An import leaves them at their defaults. */
+/** These columns apply only to the exported database. An import keeps their defaults. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** @param columns the columns of the table that the file contains; other columns keep their defaults. */
+/** `columns`: the columns in the file; other columns keep their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -61,7 +61,7 @@ select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
 
-/** Whether the table's rows are in the partition of their account, rather than in each partition. */
+/** Rows are in the partition of their account, rather than in each partition. */
 export const isOfAccount = (table: ExportedTable): boolean =>
   HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
 
@@ -79,7 +79,7 @@ const recomputeUsage: Statement = {
 const droppedSums = (key: readonly string[]): string => `(${[...key, ...ROLLUP_SUMS].join(', ')})
 select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`;
 
-/** Adds the summaries of dropped records to the sums, because no record can rebuild them. */
+/** No record can rebuild the sums of dropped records, so their summaries are added. */
 const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
@@ -101,7 +101,7 @@ const SUMS = selection({
   chargesSum: textColumn('c.charges_sum'),
 });
 
-/** Reads totals of accounts in this database. Uses primary keys. */
+/** Uses primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
   text: `select ${SUMS.list}
@@ -122,16 +122,14 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Lists redemptions from the last hour before the export; older ones are in every snapshot. Reads the whole table. */
+/** Redemptions from the last hour before the export; older ones are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/**
- * Finds redemptions that granted nothing. A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key.
- */
+/** Redemptions that granted nothing. A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -146,7 +144,7 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-/** Runs `work` in one transaction over the directory and all partitions, without a time limit. */
+/** One transaction over the directory and all partitions, without a time limit. */
 export const importInto = <Result>(
   directory: DirectoryDatabase,
   work: (writer: ImportWriter) => Promise<Result>,
@@ -158,7 +156,7 @@ export const importInto = <Result>(
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 
-/** A `place` is the number of a partition. */
+/** `place`: a partition number. */
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
@@ -171,7 +169,7 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Prevents others from writing until the transaction ends. */
+    /** Others cannot write until the transaction ends. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
@@ -184,7 +182,7 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** Specifies the columns that inserted rows of a table have. */
+    /** Columns of the rows that will be inserted. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
@@ -195,38 +193,38 @@ async function createWriter(directory: LongTransaction) {
     async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    /** Creates the call record tables of a month such as `2026-11`. */
+    /** `month`: such as `2026-11`. */
     async prepareMonth(month: string): Promise<void> {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows into one partition, or into all partitions if each of them has the table's rows. */
+    /** Into one partition, or into all if each of them has the table's rows. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** Returns the partition of an account; `null` if the account does not exist. */
+    /** `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Schedules the usage sums for recomputation and adds those of dropped records. Call it after the last row. */
+    /** Call this after the last row. Also adds the sums of dropped records. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** Returns totals of accounts in a partition. Missing accounts are omitted. */
+    /** Omits missing accounts. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** Counts the rows of each table. If each partition has the table's rows, they are counted in the first one. */
+    /** If each partition has the table's rows, they are counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions that are newer than the snapshot of their accounts. Returns the number of removed redemptions. */
+    /** Removes redemptions newer than the snapshot of their accounts. Returns their number. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));
