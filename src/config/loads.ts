@@ -4,7 +4,7 @@ import type { Config } from './schema.ts';
 
 /** The source of the configuration in force, and the outcome of later loads. */
 export interface ConfigStatus {
-  /** `null` if the configuration comes from no file. */
+  /** `null` if there is no file. */
   readonly file: string | null;
   /** Settings from flags or the environment, which override the file. */
   readonly overridden: readonly string[];
@@ -15,7 +15,7 @@ export interface ConfigStatus {
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 
-/** Records when the configuration was loaded, and the last error until a load succeeds. */
+/** Keeps the last error until a load succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
   #status: ConfigStatus;
@@ -35,12 +35,12 @@ export class ConfigLoads {
     return this.#status;
   }
 
-  /** Records that another configuration is in force. */
+  /** Another configuration is in force. */
   applied(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
-  /** Records that the file is in force, except for settings that require a restart. */
+  /** The file is in force, except for settings that require a restart. */
   unchanged(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, needsRestart, lastError: null };
   }
@@ -50,7 +50,7 @@ export class ConfigLoads {
   }
 }
 
-/** Settings of the server that require a restart. So do all settings of `database` and `tracing`. */
+/** So do all settings of `database` and `tracing`. */
 const FIXED_SERVER_KEYS = [
   'host',
   'port',
@@ -64,14 +64,14 @@ const FIXED_SERVER_KEYS = [
   'connections',
 ] as const satisfies readonly (keyof Config['server'])[];
 
-/** Whether a change of a setting, such as `server.port`, requires a restart. */
+/** `setting`: such as `server.port`. */
 export function needsRestart(setting: string): boolean {
   const [section, key] = setting.split('.');
   if (section === 'tracing' || section === 'database') return true;
   return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
 }
 
-/** Returns the given configuration, but with the running values of settings that require a restart. */
+/** Keeps the running values of settings that require a restart. */
 export function withRunningSettings(given: Config, running: Config): Config {
   const server: Record<string, unknown> = { ...given.server };
   for (const key of FIXED_SERVER_KEYS) {

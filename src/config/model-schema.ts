@@ -67,7 +67,6 @@ function pricesOfUnits(per: UnitPrice['per']): AmountFields<string> {
 
 const tokenPrices = pricesOfUnits('million') as AmountFields<MillionPriceKey>;
 
-/** The token prices of a list, and the prices that replace them for some calls. */
 const runPrices = {
   ...tokenPrices,
   thinking: section(tokenPrices).optional().describe('Token prices for calls whose response reports reasoning.'),
@@ -76,7 +75,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** The operations of a model determine which of these prices it needs: `rules.ts`. */
+/** Which prices a model needs depends on its operations: `rules.ts`. */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),
@@ -101,7 +100,7 @@ const peakHours = listOf('at least one range of hours such as "09:00-21:00"', da
   'Peak hours. A range may cross midnight.',
 );
 
-/** A price list whose prices may depend on the time of day. */
+/** Prices may depend on the time of day. */
 const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
   section({
     ...prices,
@@ -130,7 +129,7 @@ const route = section({
     ),
 });
 
-/** What happens to a provider's stream after a client abort: `docs/client-aborts.md`. */
+/** `docs/client-aborts.md` */
 export const onClientAbort = oneOf(['cancel', 'drain']);
 
 const catalogText = anyText.optional();
@@ -202,5 +201,5 @@ type ModelConfig = z.infer<typeof model>;
 type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
 export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
-/** The prices of one list: the model's own, or the list of a time of day. */
+/** The model's own prices, or those of a time of day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

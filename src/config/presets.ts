@@ -1,39 +1,37 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
 
-/** Settings of known vendors, for `faregate init --provider`. */
+/** For `faregate init --provider`. */
 
 export interface PresetProvider {
-  /** Name in the configuration. */
   readonly name: string;
   readonly protocol: ProtocolName;
   readonly baseUrl: string;
   /** Prefix of its version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** Set for self-hosted servers, because some versions of them report no usage. */
+  /** For self-hosted servers: some versions report no usage. */
   readonly missingUsage?: 'estimate';
-  /** Vendor-specific tools and tool fields. */
   readonly allows?: readonly string[];
 }
 
 export interface Preset {
-  /** Name in the command. */
+  /** As in the command. */
   readonly name: string;
   readonly title: string;
   /** One per protocol. */
   readonly providers: readonly PresetProvider[];
   /** Operations that these addresses do not serve, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
-  /** Environment variable of the credential. */
+  /** Contains the credential. */
   readonly keyVariable: string;
-  /** Names in LiteLLM's price file. If several list a model, the price under the first name applies. */
+  /** Names in LiteLLM's price file. If several list a model, the first name's price applies. */
   readonly priceFileNames: readonly string[];
-  /** Base URL for accounts of the other region, and its names in price files if they differ. */
+  /** For accounts of the other region. `priceFileNames`: if they differ. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
-  /** Further notes, a sentence each. */
+  /** Sentences. */
   readonly notes?: readonly string[];
-  /** Source of the addresses. */
+  /** Where the addresses are documented. */
   readonly source: string;
   readonly readOn: string;
 }
@@ -42,12 +40,12 @@ const READ_ON = '2026-11-27';
 /** The configuration requires a credential for every provider. */
 const OWN_SERVER = 'A server without authentication accepts any text as its key.';
 
-/** The settings of a vendor that do not follow from its name. */
+/** What does not follow from the vendor's name. */
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
-  /** Base URL for the protocol of this name. */
+  /** A base URL for each protocol. */
   readonly chat?: string;
   readonly messages?: string;
   readonly messagesAuth?: PresetProvider['auth'];
@@ -235,7 +233,6 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   return { ...defaults, ...vendor, providers };
 }
 
-/** Notes on a vendor, a sentence each. */
 export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {
   const others = otherRegion && `Accounts of the other region have the address ${otherRegion.baseUrl}.`;
   return others === undefined ? notes : [others, ...notes];
@@ -243,7 +240,7 @@ export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] 
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
 
-/** The vendor of a base URL, and its names in price files; `null` if unknown. */
+/** `null` for the base URL of an unknown vendor. */
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
@@ -255,12 +252,12 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
   return null;
 }
 
-/** The header of the credential, without the credential. */
+/** Omits the credential itself. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
 }
 
-/** A configuration with the providers of a vendor, and comments on the next steps. */
+/** Contains the vendor's providers, and comments on the next steps. */
 export function presetConfig(preset: Preset): string {
   const { title, providers, keyVariable, source, readOn } = preset;
   const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [

@@ -14,12 +14,12 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** First path segments that Faregate itself uses, so they cannot be protocol names. */
+/** First path segments that Faregate itself uses. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
 /**
- * Checks rules between the values of a configuration, such as unique names and existing references. The argument is not
- * validated yet, so that these problems are reported together with those of the schema.
+ * Checks rules between values, such as unique names and existing references. The argument is not validated yet: these problems are reported
+ * together with those of the schema.
  */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
@@ -75,7 +75,7 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
   });
 }
 
-/** The shared budget must have capacity for a body of the maximum size, also if the length is not known in advance. */
+/** A body of the maximum size must fit into the budget, even if its length is unknown in advance. */
 const BUDGETS = [
   { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
   { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
@@ -106,7 +106,7 @@ function keyBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
-/** The base URL is the same as for the vendor's own SDK. The gateway appends the same path as the SDK. */
+/** As for the vendor's own SDK, which appends the same path as the gateway. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -185,7 +185,7 @@ function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   return breaches;
 }
 
-/** Calls name a model by its id or an alias, so all ids and aliases must be unique. */
+/** Calls name a model by its id or an alias. */
 function modelNameBreaches(models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const owners = new Map<string, string>(models.map(([id]) => [id, id]));
   return models.flatMap(([id, model]) =>
@@ -201,7 +201,7 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
   );
 }
 
-/** Alternative lists of prices to charge a call of an operation. One list must be complete. */
+/** Alternative lists of prices for an operation. One list must be complete. */
 function neededPrices(operation: unknown): readonly (readonly string[])[] {
   return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
 }
@@ -211,7 +211,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
 }
 
-/** The cost of a route needs prices for the operations that its provider serves. */
+/** A route's cost needs prices for the operations that its provider serves. */
 function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
   return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
@@ -255,7 +255,7 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
   });
 }
 
-/** Returns the paths of the price lists within a price: the price itself, and its time-of-day lists. */
+/** The price itself, and its time-of-day lists. */
 function priceLists(price: unknown): Path[] {
   return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
 }
@@ -263,7 +263,7 @@ function priceLists(price: unknown): Path[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** Checks the prices that replace those of a list, by reasoning or by output length. */
+/** Prices that depend on reasoning or output length. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');
@@ -318,7 +318,7 @@ function planBreaches(id: string, plan: unknown, models: readonly (readonly [str
   });
 }
 
-/** The name must be the id of a model, not an alias. */
+/** Aliases are not allowed here. */
 function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   if (names(models).includes(name)) return [];
   const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));

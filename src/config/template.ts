@@ -1,7 +1,4 @@
-/**
- * The commented configuration that `faregate init` writes. A line with `#` and no space after it is a setting that can be
- * uncommented as it is, which the tests do.
- */
+/** Written by `faregate init`. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this. */
 export const configTemplate = `# The configuration of Faregate.
 #
 #   faregate check     reports errors with line and key

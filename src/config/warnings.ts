@@ -4,14 +4,13 @@ import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
-/** A possible problem in a valid configuration. */
 export interface ConfigWarning {
-  /** The dotted path of the setting. */
+  /** Dotted. */
   readonly key: string;
   readonly message: string;
 }
 
-/** Warns of usage that providers may bill and that has no price or no limit. */
+/** For usage that providers may bill and that has no price or no limit. */
 export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
   const byId = Object.entries(models);
   return [
@@ -20,7 +19,7 @@ export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning
   ];
 }
 
-/** Operations whose output is text without an inherent limit. */
+/** Their output is text without an inherent limit. */
 const TEXT_OPERATIONS: readonly string[] = ['chat', 'messages', 'responses'];
 
 function limitWarnings(id: string, { operations, maxOutputTokens }: ModelConfig): ConfigWarning[] {
@@ -54,7 +53,7 @@ function priceListsInForce({ price }: ModelConfig): readonly (readonly [path: st
 
 type WithSecrets = Pick<Config, 'database' | 'mail' | 'oidc' | 'providers'>;
 
-/** Warns of secrets that are placeholders from an example. */
+/** Placeholders come from examples. */
 export function secretWarnings(config: WithSecrets): ConfigWarning[] {
   return secretsOf(config).flatMap(([key, value]): ConfigWarning[] => {
     if (value === undefined || value === '' || !isPlaceholder(value)) return [];

@@ -21,25 +21,25 @@ export interface ConfigWatcherOptions {
   readonly file: string;
   readonly environment: Environment;
   readonly overrides?: ConfigOverrides;
-  /** The configuration in force at the start. */
+  /** In force at the start. */
   readonly current: Config;
   readonly logger: Logger;
-  /** The status that `GET /admin/v1/config` shows. */
+  /** Shown by `GET /admin/v1/config`. */
   readonly loads?: ConfigLoads;
   /**
-   * Puts a configuration into force. Settings that require a restart keep their values from the start, so the configuration
-   * describes what the process really does. If this throws, the previous configuration stays in force.
+   * Applies a configuration with the running values of settings that require a restart. If this throws, the previous configuration stays in
+   * force.
    */
   readonly apply: (config: Config) => void;
   /** Called after `reload` if the configuration is already in force. */
   readonly onUnchanged?: () => void;
-  /** Called after each stable reading of the file, with whether that configuration is now in force. */
+  /** Called after each stable reading of the file. */
   readonly onDecided?: (isInForce: boolean) => void;
-  /** The polling interval for changes that the system does not report, such as on a network drive. */
+  /** For changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
-  /** The time between two readings of a file that may have changed. */
+  /** Between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls `expire` once, after `ms` milliseconds; returns a function that cancels this. */
+  /** Calls `expire` once after `ms` milliseconds; returns a function that cancels this. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
@@ -48,35 +48,32 @@ const SETTLE_MS = 250;
 
 /** Consecutive equal readings before a change is applied. */
 const READINGS = 2;
-/** Like `READINGS`, for a change that removes a model, a provider or a plan. */
+/** If the change removes a model, a provider or a plan. */
 const READINGS_FOR_REMOVAL = 20;
 
-/** After this many consecutive readings that all differ, a log line says that the reload is postponed. */
+/** After this many consecutive readings that all differ, the log reports that the reload is postponed. */
 const RESTLESS_READINGS = 120;
 
 /**
- * Watches a configuration file and the files with credentials and certificates that it names. Applies each change as a whole;
- * an invalid file is logged, and the configuration in force stays.
- *
- * An event, the poll or a signal only triggers a reading, which takes the text and the time of the last write. A text is parsed
- * after two equal readings in a row. Saving a file takes several writes, with pauses between them on a network drive, and half a
- * file can be a valid configuration with half of the models. A text that removes a model, a provider or a plan must therefore
- * stay unchanged for five seconds.
+ * Watches a configuration file and its credential and certificate files, and applies changes as a whole. If the file is invalid, the error
+ * is logged and the previous configuration stays. A text is parsed after two equal readings, because saving a file takes several writes.
+ * Half a file can be a valid configuration with half of the models, so a text that removes a model, a provider or a plan must stay
+ * unchanged for five seconds.
  */
 export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
-  /** The watched files and the functions that end the watching. */
+  /** The values are functions that end the watching. */
   readonly #watched = new Map<string, () => void>();
-  /** Credential and certificate files of the configuration in force. */
+  /** Of the configuration in force. */
   #files: readonly string[];
   #inForce: Config;
   #last: Reading | null = null;
-  /** Number of consecutive readings that equal the last one. */
+  /** Consecutive readings that equal the last one. */
   #equalReadings = 0;
-  /** Number of consecutive readings that differ from the one before. */
+  /** Consecutive readings that differ from the one before. */
   #changes = 0;
   #decided: Reading | null = null;
-  /** The result of parsing the last reading, while that reading must stay unchanged for longer. */
+  /** The last reading, parsed, while it must stay unchanged for longer. */
   #parsed: ParsedConfig | Error | null = null;
   /** `reload` was called, and its result is not logged yet. */
   #isRequested = false;
@@ -90,17 +87,14 @@ export class ConfigWatcher {
     this.#watchFiles();
   }
 
-  /**
-   * Reads the file and applies it as soon as it stops changing. Logs the result even if nothing changed. Several calls before
-   * the result have the effect of one.
-   */
+  /** Applies the file when it stops changing, and logs the result even if nothing changed. Calls before the result are combined. */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
     this.#isRequested = true;
     this.#readSoon();
   };
 
-  /** Stops watching; nothing is applied or logged afterwards. */
+  /** Afterwards, nothing is applied or logged. */
   close(): void {
     this.#isOpen = false;
     for (const unwatch of this.#watched.values()) unwatch();
@@ -129,7 +123,7 @@ export class ConfigWatcher {
     }
   }
 
-  /** Does not delay a pending reading: a busy directory must not starve it. */
+  /** Does not delay a pending reading, so a busy directory cannot starve it. */
   readonly #readSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
@@ -202,7 +196,7 @@ export class ConfigWatcher {
     return false;
   }
 
-  /** Returns whether the configuration is in force now. */
+  /** Returns whether the configuration is now in force. */
   #decide({ config, files }: ParsedConfig, isRequested: boolean): boolean {
     const { file, logger, loads, apply, onUnchanged } = this.#options;
     const settings = changedSettings(this.#inForce, config).filter(needsRestart);
@@ -236,10 +230,8 @@ export class ConfigWatcher {
 }
 
 /**
- * Calls `onEvent` when a file may have changed; returns a function that stops watching.
- *
- * The directory is watched instead of the file, because editors replace the file. All events of the directory count: if
- * Kubernetes mounts the file, a change moves the link `..data` in the same directory.
+ * Returns a function that stops watching. Watches the directory, because editors replace the file and Kubernetes moves a link `..data` next
+ * to it.
  */
 function watchOneFile(
   path: string,
@@ -250,7 +242,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Directory events miss some changes: those behind a symbolic link, of the directory itself, and on another machine.
+  // Directory events miss changes behind a symbolic link, of the directory itself, and on another machine.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();
@@ -273,10 +265,10 @@ function watchDirectory(
   }
 }
 
-/** The text of the file, or the error of reading it. */
+/** `found`: the text, or the error of reading the file. */
 interface Reading extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
-  /** Paths and versions of the credential and certificate files. */
+  /** Of the credential and certificate files. */
   readonly fileVersions: string;
 }
 
@@ -287,7 +279,7 @@ function isSame(one: Reading, other: Reading): boolean {
   return left === right;
 }
 
-/** Whether the configuration lacks something that is in force, as a half-written file does. */
+/** Half-written files lack names that are in force. */
 function removes(config: Config, inForce: Config): boolean {
   return (['providers', 'models', 'plans'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
@@ -299,7 +291,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The dotted names of the settings that differ. No values: they may be secret, and the result is logged. */
+/** Omits values, which may be secret: the result is logged. */
 export function changedSettings(before: unknown, after: unknown, path: readonly string[] = []): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isRecord(before) || !isRecord(after)) return [path.join('.')];
