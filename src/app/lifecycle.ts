@@ -68,7 +68,7 @@ export async function recoverAndStart({ accounting, housekeeping, ...deps }: Sta
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
     await nodes.start(deps.isOnlyNode);
-    // While this node runs, it cannot serve partitions that are added later, so it must stop before accounts use them.
+    // From here on, partitions that others add stay empty until this node has stopped. Those added before may have accounts already.
     if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await housekeeping.start();
     await deps.removeOldUploads();

@@ -20,13 +20,10 @@ import { type Part, partOf } from '../lib/part.ts';
 import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
- * Divides the limits that a process keeps in memory among workers. No other module divides limits. The primary assigns connections
- * round-robin, so workers use their shares evenly. The shares add up to the configured limit, except where a share would be too small for a
- * single call (`settingsBeyond`).
- *
- * Some limits are not divided: those that protect the thread and the memory of one process from a single request (bytes read or decoded at
- * a time, entries of the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts
- * guesses for all workers (`guesses.ts`). The throttle of refusals divides its own limit (`http/refusal-throttle.ts`).
+ * Divides in-memory limits among workers; the primary assigns connections round-robin, so workers use their shares evenly. The shares add
+ * up to the configured limit, unless a share would be too small for a single call (`settingsBeyond`). Not divided are limits that protect a
+ * process from a single request, breakers, notice deliveries, limits in the database, and guesses (`guesses.ts`). The refusal throttle
+ * divides its own limit (`http/refusal-throttle.ts`).
  */
 
 /** Divides the limits of the server, of providers and of plan queues. */
