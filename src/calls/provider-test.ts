@@ -22,7 +22,7 @@ interface ProviderTestDependencies {
   /** Secret, in the order of the configuration. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
-  /** Header names that the provider's protocol may use. */
+  /** The provider's protocol may use these in headers. */
   readonly mountedNames: readonly string[];
   readonly clock: Clock;
   /** Time limit per credential, in addition to the provider's own time limits. */
