@@ -7,14 +7,12 @@ interface WaitingCall {
   readonly place: number;
   /** Returns true if the call was admitted or refused, so the wait is over. */
   attempt(): Promise<boolean>;
-  /** Replaces an earlier listener. */
   onGone(listener: () => void): void;
 }
 
 /** `full`: too many calls wait. `late`: the maximum wait is over. `left`: the client left. `closed`: this node is closing. */
 export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
-/** The first call in a queue retries at this interval, because a call on another node may have ended. */
 const RETRY_MS = 500;
 
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
@@ -39,21 +37,21 @@ export function createAdmissionQueue() {
   }
 
   return {
-    /** The call keeps this place while its first admission is tried. */
+    /** A call keeps its place while its first admission is tried. */
     arrive: (): number => arrivals++,
-    /** The limits of the account's queue; `null` if no call waits in it. */
+    /** `null` if no call of the account waits. */
     limitsOf: (accountId: string): QueueLimits | null => queues.get(accountId)?.limits ?? null,
     waiting: (accountId: string): number => queues.get(accountId)?.waiters.length ?? 0,
     get size(): number {
       return size;
     },
     ended: (accountId: string): void => queues.get(accountId)?.waiters[0]?.wake(),
-    /** Called when the process is about to stop: waiting and later calls end with `closed`. */
+    /** Waiting and later calls end with `closed`. */
     close(): void {
       isClosed = true;
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.giveUp('closed');
     },
-    /** Attempts the call whenever it is first in the queue and the limit may have capacity. @throws what the attempt throws */
+    /** Attempts the call whenever it is first in the queue and the limit may have capacity. @throws the error of the attempt */
     async wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult> {
       const queue = queues.get(accountId) ?? { limits, waiters: [] };
       const { waiters } = queue;
@@ -86,7 +84,7 @@ export function createAdmissionQueue() {
   };
 }
 
-/** Sleeps until woken. A wake-up while it is awake is remembered. */
+/** A waiter sleeps until it is woken. A wake-up while it is awake is remembered. */
 class Waiter {
   readonly place: number;
   #end: 'late' | 'left' | 'closed' | null = null;
@@ -97,7 +95,7 @@ class Waiter {
     this.place = place;
   }
 
-  /** Why the call no longer waits. The first reason counts. */
+  /** The first reason counts. */
   get end(): 'late' | 'left' | 'closed' | null {
     return this.#end;
   }

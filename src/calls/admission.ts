@@ -20,7 +20,7 @@ import type { Settings } from './settings.ts';
 interface AdmissionDependencies {
   readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
-  /** Reset times refer to this clock. */
+  /** The clock of reset times. */
   readonly databaseClock: Clock;
 }
 
@@ -56,7 +56,7 @@ export class CallAdmission {
 
   /**
    * Checks balance and limits before the body is read, without reserving anything.
-   * @throws GatewayError the refusal that an admission would return now for any body
+   * @throws GatewayError if an admission would refuse any body now
    */
   async look(request: PrecheckRequest): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;
@@ -66,7 +66,7 @@ export class CallAdmission {
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
-  /** If the plan has an admission queue, a call at the concurrency limit waits behind all calls that already wait. */
+  /** At the concurrency limit, the call waits in the plan's admission queue, if there is one. */
   async #admitQueued(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
     const { reservations, queue } = this.#dependencies;
     const { accountId } = request;
@@ -139,7 +139,6 @@ function reservationRequest(call: Call): ReservationRequest {
 
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
-/** If the limit resets by itself, the error includes the time of the reset. */
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
@@ -180,7 +179,6 @@ function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, n
   };
 }
 
-/** Calls in flight may have reserved part of these limits. */
 const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'balanceDailyLimitExceeded',
   'keyTotalSpendLimitReached',

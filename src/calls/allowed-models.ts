@@ -10,8 +10,7 @@ const NAMED_MAX = 20;
 type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
 
 /**
- * Checks that the allow-lists of a key and of its member contain a model, under its id or an alias. `param`: the request field that names
- * the model.
+ * Checks the model against the allow-lists of the key and its member. `param`: the request field that names the model.
  * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`; the message lists the allowed models
  */
 export function requireAllowedModel(
@@ -40,7 +39,6 @@ function requireListed(
 
 const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'This member' } as const;
 
-/** Decides which models the lists of models show. */
 export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lists: ModelLists): boolean {
   return [lists.allowedModels, lists.memberModels].every(
     (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),

@@ -25,9 +25,7 @@ export interface CallEnd {
   readonly requestId: string;
   /** Whether the call counts in windows and limits of calls: true if a successful response had begun, even if nothing is charged. */
   readonly counts: boolean;
-  /** `null`: no byte arrived from the provider. */
   readonly firstByteAtMs: number | null;
-  /** For state that later calls may refer to. */
   readonly continuationKeys: readonly string[];
   /** Returned to repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
   readonly response: StoredResponse | null;
@@ -109,7 +107,7 @@ function keyUse(
   return { counts, chargeNano: chargeNano ?? 0n, ...(memberId !== null && { memberId }) };
 }
 
-/** For the headers of a call; `null` on a plan, which charges nothing. */
+/** `null` on a plan, which charges nothing. */
 export function shownCharge({ context }: CallAtEnd['policy'], chargeNano: bigint | null): bigint | null {
   return context === 'balance' ? (chargeNano ?? 0n) : null;
 }
@@ -129,10 +127,9 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
   });
 }
 
-/** Without inner models, all reported usage is that of the requested model. */
 const NO_NAMES: readonly string[] = [];
 
-/** The cost prices of the route that served the call, as of the call's start. */
+/** The cost prices were in force when the call began. */
 function costOf(
   { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
@@ -156,7 +153,6 @@ function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts
   return { ...notes, session: { source: session.source, provider, model } };
 }
 
-/** Notes doubted usage, and an estimate above the reservation if the output had no limit. */
 function chargeNotesOf(
   call: CallAtEnd,
   { usage, chargeNano, notes: chargeNotes }: CallCharge,
@@ -168,7 +164,7 @@ function chargeNotesOf(
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 
-/** Keeps only the headers that are valid in every repeat. */
+/** Only these headers are valid in every repeat. */
 function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
   const { callId, startedAtMs, policy } = call;
   const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));

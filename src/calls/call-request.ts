@@ -7,7 +7,7 @@ import type { ClientTrace } from './call-trace.ts';
 import type { Client } from './relay/client.ts';
 import type { Settings } from './settings.ts';
 
-/** The credential is authenticated, and the body is received and checked. */
+/** A request with an authenticated credential and a checked body. */
 export interface CallRequest {
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
@@ -15,7 +15,6 @@ export interface CallRequest {
   readonly input: CallInput;
   readonly requestId: string;
   readonly client: Client;
-  /** The settings in force when the call began. */
   readonly settings: Settings;
   readonly report: CallReport;
   /** Stores the response for repeats; `null`: the call is not idempotent. */
@@ -40,19 +39,18 @@ export interface CallSession {
   readonly key: string;
 }
 
-/** What a call adds to the report of its request. */
 export interface CallReport extends ClientTrace {
   readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
-  /** As the request names it, of any length. */
+  /** The name can have any length. */
   modelAsked: string | null;
   model: string | null;
   callId: string | null;
-  /** If admitted, the call gets a record when it ends. */
+  /** An admitted call gets a record when it ends. */
   isAdmitted: boolean;
   isRepeat: boolean;
-  /** Set when the end of the call is durable; otherwise `null`. */
+  /** Set when the end of the call is durable. */
   outcome: CallOutcome | null;
   chunks: number;
 }

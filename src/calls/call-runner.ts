@@ -33,14 +33,13 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
-  /** Called when a call of the account has ended, so that the admission queue can admit the next. */
+  /** The admission queue can then admit the account's next call. */
   readonly onEnded: (accountId: string) => void;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly logger: Logger;
 }
 
-/** Runs calls whose bodies were checked (`docs/architecture.md`, "The way of a call"). */
 export class CallRunner {
   readonly #dependencies: CallRunnerDependencies;
 
@@ -49,7 +48,7 @@ export class CallRunner {
   }
 
   /**
-   * Runs the steps of a call. An admitted call ends once: its relay ends it, or it is released here.
+   * An admitted call ends once: its relay ends it, or it is released here.
    * @throws GatewayError if the call is refused or fails before its response has begun
    */
   async run(request: CallRequest): Promise<void> {
@@ -126,7 +125,6 @@ export class CallRunner {
     return open.length > 0 ? open : routes;
   }
 
-  /** Tries the next credential while the provider refuses credentials. */
   async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
     const { clock, logger } = this.#dependencies;
     const { callId, client, settings, report, session, route } = call;
@@ -150,7 +148,7 @@ export class CallRunner {
     }
   }
 
-  /** The recorded attempt ends before the end of the call is stored. */
+  /** The attempt ends before the end of the call is stored. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;

@@ -18,7 +18,6 @@ export interface OpenAttempt {
   readonly startedAtMs: number;
 }
 
-/** Later attempts of the call are not recorded. */
 const ATTEMPTS_MAX = 32;
 
 /** Recorded while a call runs; spans are created after the request has been reported. */
@@ -37,7 +36,7 @@ export class CallTrace {
     this.#nextSpanId = nextSpanId;
   }
 
-  /** The id of the attempt is needed before the request is sent. */
+  /** The request to the provider needs the id of the attempt. */
   beginAttempt(nowMs: number): OpenAttempt {
     return { spanId: this.#nextSpanId(), startedAtMs: nowMs };
   }
@@ -53,7 +52,7 @@ export interface ClientTrace {
   readonly trace: CallTrace | null;
 }
 
-/** Headers with the span of the attempt if it is exported; otherwise the client's, so that its trace stays connected. */
+/** If the attempt is not exported, the client's headers are kept, so that its trace stays connected. */
 export function traceHeaders(
   { traceparent, tracestate, trace }: ClientTrace,
   attempt: OpenAttempt | null,

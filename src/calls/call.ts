@@ -49,32 +49,31 @@ export class Call implements ShownHeaders {
   // Set by the preparation.
   startedAtMs!: number;
   model!: Model;
-  /** At least one route, in the order in which they are tried. */
+  /** There is at least one route. Routes are tried in this order. */
   routes!: readonly Route[];
-  /** The provider that signed the newest thinking block in the request; `null`: unknown, or only one provider serves the model. */
+  /** The provider that signed the newest thinking block; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
-  /** Whether several providers serve the model; if so, signed blocks of the response are recorded. */
+  /** If true, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
-  /** `null`: no session, or no choice of routes or credentials. */
+  /** `null`: there is no session, or no choice of routes or credentials. */
   session: CallSession | null = null;
   /** In force at admission, for the reservation and the charge. */
   price!: PriceInForce;
   basis!: ChargeBasis;
   inner!: readonly AllowedModel[];
-  /** Maximum use of the requested model. */
+  /** The maximum use of the requested model alone. */
   estimate!: ReservationEstimate;
-  /** Maximum use of the requested model and of all inner models. */
+  /** The maximum use, including inner models. */
   reservation!: { readonly amountNano: bigint; readonly tokens: number };
 
   // Set by the admission and the attempts.
-  /** The route of the current or last attempt. */
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
-  /** By the database's clock. */
+  /** An instant of the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** What remains for the account, as the response headers show it. */
+  /** The response headers show what remains for the account. */
   #remaining: Remaining = null;
   #chargeNano: bigint | null = null;
   #hasFailed = false;
@@ -119,7 +118,7 @@ export class Call implements ShownHeaders {
     return this.#isEnded;
   }
 
-  /** `failure`: the error of the previous attempt; `null` for the first one. */
+  /** `failure`: the error of the previous attempt. */
   goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
@@ -130,7 +129,7 @@ export class Call implements ShownHeaders {
     this.#permit = permit;
   }
 
-  /** Called when a stream begins with something other than an error: the route works, however the stream ends. */
+  /** The stream has begun without an error: the route works, however the stream ends. */
   began(): void {
     this.#permit!.began();
   }
@@ -200,23 +199,22 @@ export class Call implements ShownHeaders {
     }
   }
 
-  /** Created on each access: the headers of a non-streaming response differ before and after the call's end. */
+  /** The headers of a non-streaming response differ before and after the call's end. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // Hides the balance from keys that may not see it.
+    // The key may be barred from seeing the balance.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // Failures get no plan headers here: the refusal of a plan's limit has its own.
+    // A refusal by a limit of the plan has its own plan headers.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  /** Remaining limits per minute. */
   get rateHeaders(): Readonly<Record<string, string>> | null {
     const { rates } = this.#admitted;
     if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;

@@ -10,7 +10,7 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 export interface Continuation {
-  /** `null`: unknown. */
+  /** `null` if unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
   /** From the newest known signed block. Its provider accepted the earlier blocks, so it is preferred to their providers. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
@@ -22,10 +22,7 @@ export interface Continuation {
 
 const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
-/**
- * Looks up state references; with a choice of providers (`hasChoice`), also continuation keys and signed blocks.
- * @throws if the database is down
- */
+/** Without a choice of providers (`hasChoice`), only state references are looked up. @throws if the database is down */
 export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
@@ -73,8 +70,7 @@ function sizeOf(
 }
 
 /**
- * Returns all routes if the referenced state belongs to the account, otherwise only routes of providers whose state is configured as shared
- * (`docs/provider-state.md`).
+ * All routes if the account owns the state, otherwise routes of providers whose state is configured as shared (`docs/provider-state.md`).
  * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route
  */
 export function routesToState(
@@ -88,10 +84,7 @@ export function routesToState(
   return open;
 }
 
-/**
- * Returns the routes of providers that may receive request parts unknown to the gateway.
- * @throws GatewayError `invalidRequest` if there is no such route
- */
+/** Filters routes by what their providers may receive. @throws GatewayError `invalidRequest` if no route is left */
 export function routesThatAllow(
   routes: readonly Route[],
   unlisted: readonly UnlistedPart[],

@@ -36,7 +36,7 @@ export class Preparation {
   }
 
   /**
-   * Resolves the model, orders its routes, sets the price in force and estimates the maximum use.
+   * Sets the model, routes, price and estimate of a call.
    * @throws GatewayError, or rejects with it, if no model can serve the call, the key may not use the model, or no route is healthy
    */
   prepare(call: Call): void | Promise<void> {
@@ -49,7 +49,7 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /** Whether it matters which provider created the continued state: if several providers serve the model, or if one is drained. */
+  /** If several providers serve the model, or one is drained, it matters which one created the continued state. */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -58,7 +58,6 @@ export class Preparation {
     );
   }
 
-  /** `named`: the model in the request. */
   #plan(call: Call, named: Model | null, continuation: Continuation): void {
     const { continuedState, signed } = continuation;
     const { policy, principal, input, settings } = call;
@@ -99,7 +98,7 @@ export class Preparation {
   }
 }
 
-/** `null`: no session, no affinity, or no choice of routes or credentials. */
+/** `null` without a session, affinity, or a choice of routes or credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];
@@ -159,7 +158,7 @@ interface Unhealthy {
   readonly settings: Settings;
 }
 
-/** The model of the earlier call that this request continues (contract 4.3). */
+/** The model of the continued call (contract 4.3). */
 function restoredModel(
   continuedState: Continuation['continuedState'],
   operation: Operation,
@@ -174,7 +173,7 @@ function restoredModel(
 }
 
 /**
- * Checks that the requested service terms and audio have a price. Listed tools need none, because agents list them in every request.
+ * Listed tools need no price, because agents list them in every request.
  * @throws GatewayError `invalidRequest` with the request field that has no price
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {

@@ -19,33 +19,33 @@ import { scrub } from '../providers/upstream/secrets.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
-  /** Secret, in the order of the configuration. */
+  /** The credentials are secret and in the order of the configuration. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
-  /** The provider's protocol may use these in headers. */
+  /** The provider's protocol may use these header names. */
   readonly mountedNames: readonly string[];
   readonly clock: Clock;
-  /** Time limit per credential, in addition to the provider's own time limits. */
+  /** The limit per credential; the provider's own time limits apply too. */
   readonly limitMs?: number;
 }
 
 interface CredentialTest {
-  /** Configuration path of the credential: `apiKey`, `apiKeys.0`. */
+  /** The configuration path: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;
   readonly httpStatus: number | null;
   readonly durationMs: number;
   readonly firstByteMs: number | null;
-  /** Contains no secrets; `null` for a success. */
+  /** The message contains no secrets. */
   readonly message: string | null;
   readonly usage: UsageFacts | null;
-  /** At the list price; `null`: the call has no price. */
+  /** The charge at the list price; `null`: the call has no price. */
   readonly chargeNano: bigint | null;
 }
 
 export interface ProviderTest {
   readonly operation: string;
-  /** `null`: the catalog has no model of this name. */
+  /** `null` if the catalog has no model of this name. */
   readonly model: string | null;
   readonly providerModel: string;
   readonly priceRule: string | null;
@@ -70,8 +70,7 @@ const LIMIT_MS = 60_000;
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Sends the smallest possible call with each credential, with the connections and time limits of calls. Nobody is charged, and breakers and
- * credential states are not updated.
+ * Sends the smallest possible call with each credential. Nobody is charged, and breakers and credential states stay as they are.
  * @throws GatewayError `invalidRequest` if there is nothing to test
  */
 export async function testProvider(
@@ -83,7 +82,7 @@ export async function testProvider(
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
-  // One after the other, because concurrent calls could reach a rate limit.
+  // Concurrent calls could reach a rate limit.
   for (const credential of credentials) {
     results.push(await testCredential({ ...dependencies, credential, operation, model, providerModel, price }));
   }
@@ -202,7 +201,6 @@ async function send(dependencies: CredentialDependencies, body: object): Promise
   };
 }
 
-/** Shares connections like an account. */
 const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
 
 type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
@@ -246,7 +244,6 @@ function readResponse(
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
 }
 
-/** The provider's own message for a refusal; otherwise the connection's error. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
   const { cause, response } = error;

@@ -9,7 +9,7 @@ interface Asked {
   readonly operation: string | null;
 }
 
-/** `null` if the settings have no such provider. */
+/** `null` if there is no such provider. */
 export async function testProviderOf(
   { config, catalog, providers }: Settings,
   name: string,
@@ -27,7 +27,6 @@ export async function testProviderOf(
   });
 }
 
-/** Tests providers without a running gateway. */
 export function createProviderTester(config: Config) {
   const settings = createSettings(config);
   settings.providers.useCredentials();

@@ -19,21 +19,20 @@ interface ReadTask {
   readonly body: ArrayBuffer;
 }
 
-/** Checks and counts the body of a token estimate. */
 interface EstimateTask {
   readonly does: 'estimate';
   readonly kind: Estimate['kind'];
   readonly body: ArrayBuffer;
 }
 
-/** Counts a body that was read before, so it is JSON within the limits of `scanJson`. */
+/** The body was read before, so it is JSON within the limits of `scanJson`. */
 interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
   readonly body: ArrayBuffer;
 }
 
-/** `body` is moved back to the caller. */
+/** The worker moves `body` back to the caller. */
 export interface ReadBody {
   readonly facts: RequestFacts;
   readonly body: ArrayBuffer;
@@ -44,7 +43,7 @@ export interface Estimated {
   readonly count: Count;
 }
 
-/** A refusal as plain values, because errors lose their class between threads. */
+/** Errors lose their class between threads. */
 export interface Refusal {
   readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
 }
@@ -64,7 +63,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Frees the memory before this thread's next garbage collection.
+    // Otherwise this thread frees the memory at its next garbage collection.
     if (!isMovedBack) task.body.transfer(0);
   }
 }
@@ -102,7 +101,6 @@ function refusalOf(error: GatewayError): Refusal['refusal'] {
   return { kind, options: { ...options, ...(param !== null && { param }), ...(type !== undefined && { type }) } };
 }
 
-/** Transfers the buffer instead of copying it. */
 function moving<Value extends object>(value: Value, buffer: ArrayBuffer): Value {
   return move({
     ...value,

@@ -14,7 +14,7 @@ import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The same bytes, possibly in new memory. */
+  /** The same bytes as in the request, possibly in new memory. */
   readonly body: Buffer;
 }
 
@@ -52,13 +52,13 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
  * body takes 5 ms.
  */
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
-/** The serving thread counts no tokens; larger bodies go to the slow thread. */
+/** The serving thread counts no tokens. Larger bodies go to the slow thread. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
-/** Leaves a core for the serving thread. The single slow thread is mostly idle. */
+/** One core is left for the serving thread. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** Tasks in each of the two pools. The memory of bodies has its own budget. */
+/** The limit of tasks in each of the two pools. The memory of bodies has its own budget. */
 export const PLACES_MAX = 256;
 /** Ten times the duration of the worst body of 64 MiB on a busy machine. */
 const TASK_MS_MAX = 30_000;
@@ -103,7 +103,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Two pools, so that short tasks never wait for long ones.
+  // Short tasks never wait for long ones.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 
@@ -144,7 +144,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   }
 
   return {
-    /** `body` may be moved to another thread. Use only the returned one afterwards. */
+    /** `body` may move to another thread, so use only the returned one afterwards. */
     read(operation: JsonOperation, body: Buffer, tenant: Tenant): Soon<ReadRequest> {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
@@ -152,7 +152,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       if (triedFacts !== null) return { facts: triedFacts, body };
       return readElsewhere(operation, body, body.length <= sizes.quick, tenant);
     },
-    /** Checks and counts the body of a token estimate. Do not use `body` afterwards. */
+    /** Do not use `body` afterwards. */
     estimate(kind: Estimate['kind'], body: Buffer, tenant: Tenant): Promise<Estimated> {
       return run(
         tenant,
@@ -161,7 +161,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'estimate', kind, body: buffer }),
       );
     },
-    /** Counts a body that was read before. `body` must not change until the promise settles. */
+    /** The body was read before. It must not change until the promise settles. */
     count(kind: BodyKind, body: Buffer, tenant: Tenant): Promise<Count> {
       return run(
         tenant,
@@ -170,7 +170,6 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'count', kind, body: buffer }),
       );
     },
-    /** Waits for pending tasks, then ends the threads. */
     async close(): Promise<void> {
       await Promise.all([quick.close(), slow.close()]);
     },

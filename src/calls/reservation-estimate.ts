@@ -8,12 +8,12 @@ import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
 export interface ReservationEstimate {
-  /** The request, and the state that it continues. */
+  /** Counts the request and the state that it continues. */
   readonly inputTokens: number;
-  /** Input, tool results and output. */
+  /** Counts input, tool results and output. */
   readonly tokens: number;
   readonly amountNano: bigint;
-  /** Whether the output was assumed, because neither the request nor the model limits it. */
+  /** True if neither the request nor the model limits the output. */
   readonly assumesOutput: boolean;
 }
 
@@ -66,7 +66,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** For all choices together, from the limits in the request or else the model's. */
+/** Counts all choices together, up to the limits of the request, or else of the model. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -75,7 +75,7 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/** For all choices together. `null`: the request leaves the length to the model. */
+/** Counts all choices together. `null`: the request leaves the length to the model. */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -86,7 +86,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** The highest prices that can apply: model runs, caching and tool uses are known only from the response. */
+/** Model runs, caching and tool uses are known only from the response, so the highest prices apply. */
 function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
@@ -105,7 +105,7 @@ function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitP
   return found;
 }
 
-/** Cached per price list. The inner key consists of the request features that affect its prices. */
+/** The inner key consists of the request features that affect prices. */
 const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
 function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
@@ -140,7 +140,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** Omits terms that are cheaper than the plain terms, because the provider may serve the call on the plain ones. */
+/** The provider may serve the call on plain terms, so cheaper terms are ignored. */
 function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
@@ -164,7 +164,7 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** For a conversation of unknown size, if the model has no configured context. */
+/** Used for a conversation of unknown size if the model has no configured context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
 /** In tokens. The provider adds the continued state to the request. */

@@ -1,15 +1,14 @@
 import type { LocalTime } from '../accounting/pricing/local-time.ts';
 
-/** Agents wait any time without telling their user, so longer waits are stated only in the error message. */
+/** Agents wait without telling their user, so longer waits are stated only in the error message. */
 const STATED_SECONDS_MAX = 60;
 
-/** Seconds until the limit resets, at least 1; omitted if the wait is long. */
+/** `Retry-After` in seconds, at least 1; omitted for a long wait. */
 export function retryAfter(untilMs: number, nowMs: number): { readonly 'retry-after'?: string } {
   const seconds = Math.max(Math.ceil((untilMs - nowMs) / 1_000), 1);
   return seconds > STATED_SECONDS_MAX ? {} : { 'retry-after': String(seconds) };
 }
 
-/** At a concurrency limit, a call ends within seconds or minutes. */
 export const SOON = { 'retry-after': '2' };
 
 const MINUTE_MS = 60_000;
@@ -23,7 +22,7 @@ export function quotaReset(atMs: number, nowMs: number, localTime: LocalTime): s
   return `This quota is exhausted and will reset at ${whenText(atMs, nowMs, localTime)}.`;
 }
 
-/** Both the instant and the wait are rounded up to minutes. */
+/** The instant and the wait are rounded up to minutes. */
 export function whenText(atMs: number, nowMs: number, localTime: LocalTime): string {
   const at = Math.ceil(atMs / MINUTE_MS) * MINUTE_MS;
   return `${localTime.instant(at)}, in ${waitText(atMs - nowMs)}`;

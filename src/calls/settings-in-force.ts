@@ -3,7 +3,7 @@ import { createSettings, type Settings } from './settings.ts';
 
 /** Keeps earlier settings until their last request has ended. */
 export class SettingsInForce {
-  /** Only `change` sets this. A plain field, because a call reads it a dozen times. */
+  /** Only `change` sets this. It is a plain field, because a call reads it a dozen times. */
   current: Settings;
   readonly #ofProcess: (config: Config) => Config;
   readonly #inUse: Set<Settings>;
@@ -17,14 +17,13 @@ export class SettingsInForce {
     this.#inUse = new Set([this.current]);
   }
 
-  /** Applies to requests that begin from now on. */
   change(config: Config): void {
     const previous = this.current;
     this.current = createSettings(config, previous, this.#ofProcess(config));
     const { providers } = this.current;
     providers.useCredentials();
     this.#inUse.add(this.current);
-    // In sequence, because several configurations may share a provider.
+    // Several configurations may share a provider, so they are retired in sequence.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))
@@ -39,7 +38,7 @@ export class SettingsInForce {
     return [...this.#inUse].reduce((sum, { inFlight }) => sum + inFlight.count, 0);
   }
 
-  /** Closes all connections to providers, which ends every call in flight. */
+  /** Ends every call in flight. */
   cutOff(): void {
     for (const { providers } of this.#inUse) void providers.destroy();
   }

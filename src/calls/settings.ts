@@ -5,24 +5,23 @@ import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 
-/** Compiled once per configuration. A call keeps the settings in force at its start. */
+/** A call keeps the settings in force at its start. */
 export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
   /** Determines the days of spending caps. */
   readonly localTime: LocalTime;
-  /** The same array while these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** For accounts without limits of their own. */
+  /** Apply to accounts without limits of their own. */
   readonly rateDefaults: RateDefaults | null;
-  /** The largest input that any plan accepts. Limits token counts at coding addresses, which need no subscription. */
+  /** The largest input that any plan accepts. Token counts at coding addresses need no subscription, so this limits them. */
   readonly codingInputBytesMax: number;
-  /** Provider connections stay open until the last of these requests has ended. */
+  /** Connections to providers stay open until the last of these requests has ended. */
   readonly inFlight: InFlight;
 }
 
-/** `own`: the configuration with this process's share of the limits, if several processes share them. */
+/** `own`: the configuration with this process's share of the limits. */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
   return {
@@ -43,7 +42,6 @@ function codingInputBytesMax(plans: readonly PlanTerms[]): number {
   return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
 }
 
-/** A shutdown waits for the counted work. */
 class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];

@@ -11,7 +11,6 @@ import { SOON } from '../retry-after.ts';
 import type { Settings } from '../settings.ts';
 
 export interface RepeatableCall {
-  /** As the client sent it. */
   readonly idempotencyKey: string;
   readonly fingerprint: string;
 }
@@ -22,7 +21,6 @@ interface IdempotentCallDependencies {
   readonly settings: () => Settings;
 }
 
-/** See `README.md`. */
 export class IdempotentCalls {
   readonly #dependencies: IdempotentCallDependencies;
 
@@ -31,7 +29,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * Whether a call with this key runs or has a stored response. Repeats of it are served even if the account has reached a limit.
+   * True if a call with this key runs or has a stored response. Repeats are served even if the account has reached a limit.
    * @throws GatewayError `databaseDown`
    */
   async isRepeat(
@@ -44,7 +42,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * Runs the first call with a key; repeats get its stored response.
+   * The first call with a key runs, and repeats get its response.
    * @throws GatewayError `conflict` if the key was used for a different request, the response was too large to store, or too many repeats
    * wait; and the errors of the call
    */
@@ -103,9 +101,7 @@ export class IdempotentCalls {
 
 const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
-/**
- * @throws GatewayError the stored failure; `conflict` if the response could not be stored; `overloaded` if there is no memory to send it
- */
+/** @throws GatewayError the stored failure; `conflict` without a stored response; `overloaded` if there is no memory to send it */
 function sendAgain(
   client: Client,
   { head, body }: StoredResponse,
@@ -143,7 +139,6 @@ function restoreFailure({ error }: StoredFailure): GatewayError {
   });
 }
 
-/** A hash of the address and body; equal for equal requests. */
 export class Fingerprint {
   readonly #hash;
 

@@ -6,7 +6,7 @@ import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
 
-/** CORS exposes these to web pages. */
+/** CORS exposes these headers to web pages. */
 export const CALL_HEADER_NAMES = [
   'x-faregate-available-yuan',
   'x-faregate-budgets',
@@ -17,12 +17,11 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-reset-at',
 ] as const;
 
-/** Marks the stored response of an earlier call with the same Idempotency-Key. */
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
 export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/** Amounts in yuan (`docs/calls.md`). `chargeNano`: `null` while unknown, and on plans. */
+/** Amounts are in yuan (`docs/calls.md`). `chargeNano` is `null` while unknown, and on plans. */
 export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {
   const headers: Writable<CallHeaders> = chargeHeaders(callId, chargeNano);
   if (remaining === null) return headers;
@@ -33,13 +32,13 @@ export function callHeaders(callId: string, chargeNano: bigint | null, remaining
 
 type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 
-/** Valid in every repeat of a response. */
+/** These headers are valid in every repeat of a response. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   if (chargeNano === null) return { 'x-faregate-call-id': callId };
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
-/** `day=0.31/5, member-month=12.4/100`: spent and limit in yuan, including this call's known charge. */
+/** Such as `day=0.31/5, member-month=12.4/100`: spent amount and cap in yuan. The spent amount includes this call's charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
   const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {
@@ -49,12 +48,10 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
   return { 'x-faregate-budgets': shown.join(', ') };
 }
 
-/** When the limit that refuses a call has capacity again. */
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
 }
 
-/** In the headers of the called protocol. */
 export function rateHeaders(
   status: RateStatus,
   nowMs: number,
@@ -64,7 +61,6 @@ export function rateHeaders(
   return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
 }
 
-/** Headers of a success that come from the provider. */
 export function relayedHeaders(
   upstream: IncomingHttpHeaders,
   contentType: string,

@@ -18,10 +18,10 @@ interface StreamProgress {
 
 export type OnClientAbort = 'cancel' | 'drain';
 
-/** How long, and for how many more bytes, a stream is read after its client has left. */
+/** Limits on reading a stream after its client has left. */
 export interface AbortLimits {
   readonly restMs: number;
-  /** Added to the bytes received before, because the end of a stream may repeat all of them. */
+  /** Counted in addition to the bytes received before, because the end of a stream may repeat all of them. */
   readonly restBytes: number;
 }
 
@@ -35,7 +35,7 @@ export class ClientAbort {
   #bytesMax = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `receivedBytes`: bytes of the stream that arrived before the client left. */
+  /** `receivedBytes`: the size of the stream before the client left. */
   constructor(
     progress: StreamProgress,
     receivedBytes: number,

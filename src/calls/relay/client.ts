@@ -5,11 +5,10 @@ import type { Operation } from '../../protocols/operations/operation.ts';
 /** Some readers drop an error event if the connection closes at once. */
 const CUT_AFTER_MS = 100;
 
-/** The gateway's own headers, read when the response begins. */
+/** The gateway's own headers are read when the response begins. */
 export interface ShownHeaders {
-  /** For successes and failures. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For a success whose provider does not report its own limits. */
+  /** Sent with a success whose provider does not report its own limits. */
   readonly rateHeaders: Readonly<Record<string, string>> | null;
 }
 
@@ -17,13 +16,12 @@ type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
 
 const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 
-/** The client's side of a call: its response, and whether the client is still connected. */
+/** The client's side of a call. */
 export class Client {
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
-  /** Once the status is sent, only an event in the stream can report an error. */
+  /** Afterwards, only an event in the stream can report an error. */
   hasBegun = false;
-  /** Forwarded chunks of the response. */
   chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
@@ -33,7 +31,7 @@ export class Client {
   constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
     this.#errors = errors;
-    // Keeping the listener is cheaper than removing it, and `close` occurs once.
+    // Keeping the listener is cheaper than removing it.
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) this.#onGone?.();
     });
@@ -43,13 +41,13 @@ export class Client {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** Also runs at once if the client has left. Replaces an earlier listener. */
+  /** If the client has left already, the listener runs at once. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
   }
 
-  /** Runs when the response was sent or the client has left. */
+  /** The listener runs when the response was sent or the client has left. */
   onClosed(listener: () => void): void {
     if (this.#response.closed) listener();
     else this.#response.once('close', listener);
@@ -59,12 +57,10 @@ export class Client {
     this.#shown = headers;
   }
 
-  /** For a response that another class writes. */
   get headers(): Readonly<Record<string, string>> {
     return this.#shown.headers;
   }
 
-  /** Adds the headers of the call to `headers`. */
   begin(status: number, headers: Record<string, string | number>): void {
     this.hasBegun = true;
     const { rateHeaders } = this.#shown;
@@ -72,12 +68,11 @@ export class Client {
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
-  /** Runs whenever the client has read everything that was written. Replaces an earlier listener. */
+  /** The listener runs when the client has read everything that was written. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
 
-  /** Whether written bytes are still unread. */
   get isBehind(): boolean {
     return this.#response.writableNeedDrain;
   }
@@ -91,7 +86,7 @@ export class Client {
     if (this.#response.destroyed) return true;
     this.chunks++;
     if (this.#response.write(bytes)) return true;
-    // Most clients keep up, and need no listener.
+    // Most clients keep up and need no listener.
     if (!this.#awaitsDrain) this.#response.on('drain', () => this.#onDrained?.());
     this.#awaitsDrain = true;
     return false;
@@ -106,7 +101,7 @@ export class Client {
     this.#response.end(bytes);
   }
 
-  /** Truncates the response, so the client notices the failure. */
+  /** The client notices the failure, because the response is truncated. */
   breakOff(): void {
     this.#response.destroy();
   }
@@ -121,9 +116,9 @@ export class Client {
     else this.#response.end();
   }
 
-  /** Closes the connection after the written bytes, without the last chunk. */
+  /** The last chunk is omitted. */
   #cut(): void {
-    // The call is over, so this close is not a client that leaves.
+    // The client has not left: the gateway closes the connection.
     this.#onGone = null;
     const response = this.#response;
     if (response.destroyed) return;

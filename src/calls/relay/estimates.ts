@@ -22,7 +22,7 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { Call } from '../call.ts';
 
-/** Counts tokens in another thread. Throws if the thread cannot accept the request now. */
+/** Counts tokens in another thread. Throws if the thread has no capacity. */
 type CountInput = (kind: BodyKind, body: Buffer, tenant: Tenant) => Promise<Count>;
 
 export interface EstimateDependencies {
@@ -47,17 +47,16 @@ export async function estimateInput(
   }
 }
 
-/** Of a non-streaming response. */
 export interface WrittenSize {
   readonly sizeBytes: number;
-  /** Images embedded in the text. */
+  /** The number of images embedded in the text. */
   readonly pictures: number;
 }
 
-/** Parsed only where needed. */
+/** A response is parsed only where needed. */
 interface WholeResponse {
   readonly response: ReadResponse;
-  /** Reads all text of the response; needed only if usage is missing or in doubt. */
+  /** Reads all text of the response. This is needed only if usage is missing or in doubt. */
   written(): WrittenSize;
 }
 
@@ -154,12 +153,11 @@ function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFac
   return Object.assign({ ...usage, source: 'estimated' as const, doubted }, ...doubted.map((side) => sides[side]));
 }
 
-/** Bounds an estimate. */
 interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Whether the output share of the reservation was assumed, because neither the request nor the model limits the output. */
+  /** True if neither the request nor the model limits the output, so the output share of the reservation was assumed. */
   readonly assumesOutput: boolean;
 }
 
@@ -168,15 +166,15 @@ export function reservationOf({ price, basis, estimate: { amountNano, assumesOut
 }
 
 interface KnownOutput {
-  /** Never reduced. */
+  /** Reported usage is never reduced. */
   readonly reported: Usage | null;
-  /** Estimated usage of the delivered output, without hidden output. */
+  /** Excludes hidden output. */
   readonly delivered: Usage;
 }
 
 type Field = 'inputTokens' | (typeof OUTPUTS)[number];
 
-/** In the order of reduction: the roughest estimate first. */
+/** The roughest estimate is reduced first. */
 const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
 const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
 

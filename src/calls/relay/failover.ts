@@ -26,11 +26,11 @@ import type { CallEnd } from '../call-end.ts';
  * decides whether they count against the route or the account.
  */
 
-/** `docs/routing.md` has the table. */
+/** `docs/routing.md` lists the rules. */
 interface RefusalRule {
-  /** The provider certainly did not execute the call, so another route may serve it. */
+  /** True if the provider certainly did not execute the call. */
   readonly isTriedElsewhere: boolean;
-  /** What the breakers count; `null`: a success, since the provider responds. */
+  /** What the breakers of the route count; `null`: a success. */
   readonly failure: 'operator' | 'response' | null;
 }
 
@@ -46,7 +46,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   call: { isTriedElsewhere: false, failure: null },
 };
 
-/** Only if the provider certainly did not execute the call. */
+/** True if the provider certainly did not execute the call. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
@@ -72,19 +72,19 @@ function isTemporary(error: unknown): boolean {
   return error.certainty === 'notSent' || error.refusal?.reason === 'rate' || error.refusal?.reason === 'capacity';
 }
 
-/** If the provider may have executed a failed call, repeats get the failure. */
+/** If true, repeats of the call get the failure. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
-/** If the provider had begun a success, a failed call counts in windows and limits of calls. */
+/** True if the provider had begun a success. */
 export function countsDespiteFailure(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.hadSuccess;
 }
 
 export function reportFailure(permit: RoutePermit, error: unknown): void {
-  // The gateway itself stopped the call; the route has not failed.
+  // If the gateway itself stopped the call, the route has not failed.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { refusal, certainty, response } = error;
   if (refusal !== null) {
@@ -108,10 +108,10 @@ export function toResponse(error: unknown): GatewayError {
 }
 
 const REASON_LENGTH_MAX = 500;
-/** Limits nested causes, because errors can be each other's cause. */
+/** Errors can be each other's cause, so nested causes are limited. */
 const CAUSES_MAX = 4;
 
-/** A provider's failure in one line, a fault of the gateway with its stack. */
+/** The details are a line for a provider's failure, and a stack for a fault of the gateway. */
 export function failureDetails({ providerId, providerModel }: Route, error: unknown): object {
   const at = { provider: providerId, providerModel };
   if (!(error instanceof UpstreamFailure)) return { ...at, err: error };
@@ -140,9 +140,9 @@ function codeOf(error: unknown): string {
  */
 export class CredentialRotation {
   readonly #credentials: Credentials;
-  /** Rate limits differ by the provider's model. */
+  /** A rate limit applies to one of the provider's models. */
   readonly #model: string;
-  /** A session keeps its credential, as it keeps its route. */
+  /** A session keeps its credential. */
   readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
@@ -167,7 +167,7 @@ export class CredentialRotation {
     this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
   }
 
-  /** For the log; `null` if the credential has been replaced. */
+  /** `null` if the credential has been replaced. */
   get currentName(): string | null {
     return this.#credentials.nameOf(this.#current);
   }
@@ -206,7 +206,7 @@ export class CredentialRotation {
 
 const NONE: readonly string[] = [];
 
-/** Whether another credential may be accepted: the provider refuses the credential or its account, even if only for this call. */
+/** True even if the provider refuses the account only for this call. Another credential may then be accepted. */
 export function isOfAccount(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

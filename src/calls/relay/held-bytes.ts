@@ -28,7 +28,7 @@ export class HeldBytes {
     this.readOn();
   };
 
-  /** Returns whether the kept and the unread bytes fit into the budget. */
+  /** Returns whether all bytes fit into the budget. */
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
@@ -37,7 +37,7 @@ export class HeldBytes {
     return this.#fits;
   }
 
-  /** Pauses or resumes the provider. Returns whether the provider is being read. */
+  /** Returns whether the provider is being read. */
   readOn(): boolean {
     if (this.#isOver) return true;
     const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onCapacity));

@@ -21,11 +21,11 @@ import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
 
 /**
- * Larger responses are sent, except for their last chunk, before their usage is read. If a response then turns out to be unbillable, the
- * connection is closed; up to this size, the client gets a 502.
+ * Of a larger response, all but the last chunk is sent before its usage is read. If such a response cannot be billed, the connection is
+ * closed; up to this size, the client gets a 502.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** Memory overhead of a chunk; chunks can be tiny. */
+/** Chunks can be tiny, so their overhead is counted. */
 const CHUNK_MEMORY_BYTES = 256;
 /** Usage and ids are small, but the output of a compaction may be large. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
@@ -49,9 +49,9 @@ class JsonRelay implements ResponseReceiver {
   readonly #upstream: UpstreamRequest;
   readonly #dependencies: RelayDependencies;
   readonly #capture: JsonCapture;
-  /** The member that may contain signed blocks; `null`: not read. */
+  /** The response member that may contain signed blocks. */
   readonly #signedMember: string | null;
-  /** A chunk is measured before it is dropped, and remaining chunks on demand. */
+  /** A chunk is measured before it is dropped. The remaining chunks are measured on demand. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -59,15 +59,14 @@ class JsonRelay implements ResponseReceiver {
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
-  /** Not sent yet. */
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** Includes bytes that were sent. */
+  /** The size includes bytes that were sent. */
   #sizeBytes = 0;
   #isInvalid = false;
-  /** Whether chunks are sent before settlement, for lack of memory or because of the size. */
+  /** True if chunks are sent before settlement, because the response is too large or there is no memory. */
   #leavesEarly = false;
-  /** Whether there was no memory to store the response for repeats. */
+  /** True if there was no memory to store the response for repeats. */
   #isUnstorable = false;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies) {
@@ -91,7 +90,7 @@ class JsonRelay implements ResponseReceiver {
     });
   }
 
-  /** 0: no body is stored for repeats. */
+  /** 0: no body is stored. */
   get #storedBytesMax(): number {
     return this.#call.claim?.bodyBytesMax ?? 0;
   }
@@ -163,13 +162,13 @@ class JsonRelay implements ResponseReceiver {
     this.#memory.readOn();
   }
 
-  /** A response whose client has left is kept only if it will be stored for repeats. */
+  /** After the client has left, the response is kept only to be stored for repeats. */
   #dropUnlessStorable(): void {
     if (!this.#leavesEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
     this.#letGo();
   }
 
-  /** Measures the held chunks, then drops all except `kept`. */
+  /** Measures the held chunks before it drops them. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
@@ -184,7 +183,7 @@ class JsonRelay implements ResponseReceiver {
     return this.#written;
   }
 
-  /** Call this once the whole response has arrived. */
+  /** The whole response must have arrived. */
   #measured(): WrittenSize {
     if (!this.#isMeasured) this.#measure(this.#held);
     this.#isMeasured = true;
@@ -232,7 +231,7 @@ class JsonRelay implements ResponseReceiver {
   /** `null` if the response is not JSON. @throws the failure that the provider returned instead of a success */
   #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
-    // A refusal stays one even if its body is truncated.
+    // A truncated refusal is still a refusal.
     if (failure !== null && (head === null || head.status === 200)) {
       const hasBegun = head !== null && this.#sizeBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
@@ -287,7 +286,7 @@ class JsonRelay implements ResponseReceiver {
     return this.#capture;
   }
 
-  /** For repeats. Without a body if that is too large or there is no memory to store it. */
+  /** The body is omitted if it is too large or there is no memory. */
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
     if (this.#sizeBytes > this.#storedBytesMax) return { head, body: null };
@@ -312,7 +311,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** Clients parse by content type: with a wrong one they would return JSON as a string. */
+/** With a wrong content type, clients would return JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

@@ -32,7 +32,7 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 export interface RelayDependencies extends EstimateDependencies {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
-  /** For responses that cannot be sent yet. */
+  /** The budget of responses that cannot be sent yet. */
   readonly unsentOf: (tenant: Tenant) => UnsentMemory;
 }
 
@@ -64,17 +64,17 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   firstEventAtMs: number | null = null;
   wasPaused = false;
   #receivedBytes = 0;
-  /** The body if the response is not a stream. */
+  /** Set if the response is not a stream. */
   #otherBody: Buffer[] | null = null;
   #clientAbort: ClientAbort | null = null;
   #isOver = false;
   #bytesBehindEnd = 0;
   #keepAlive: KeepAlive | null = null;
-  /** Whether bytes of the provider were forwarded, even if the client has left. */
+  /** True even if the client has left. */
   #hasRelayed = false;
-  /** Keeps the first events while another route may serve the call; otherwise `null`. */
+  /** Keeps the first events while another route may serve the call. */
   readonly #opening: StreamOpening | null;
-  /** Sent by the provider instead of a stream. */
+  /** The provider sent this refusal instead of a stream. */
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
@@ -116,7 +116,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
   }
 
-  /** The provider's side has ended; only the end of the stream is still written. */
+  /** The provider's side has ended. Only the end of the stream is still written. */
   #stop(): void {
     this.#isOver = true;
     this.#keepAlive?.stop();
@@ -127,9 +127,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   #clientLeft(): void {
     this.#exchange.abortUnsent();
-    // Updates backpressure: a client that has left never drains, but an awaited stream must still be read.
+    // A client that has left reads nothing, so backpressure would stop a stream that must still be read.
     this.count();
-    // During settlement nothing more is read.
     if (this.#isOver) return;
     const { policy, model, settings } = this.#call;
     const onClientAbort = policy.operation.isAlwaysAwaited
@@ -169,14 +168,14 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     this.#clientAbort?.received(this.#receivedBytes);
   }
 
-  /** A refusal, or a 200 that is not a stream; an SDK would read the latter as an empty stream. */
+  /** A 200 without a stream is an error too: an SDK would read it as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 
-  /** If an error event arrives before anything was sent, aborts the request so that another route can be tried. */
+  /** If nothing was sent before an error event, the request is aborted and another route is tried. */
   #refuses(event: Buffer): boolean {
     const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
@@ -221,7 +220,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     if (!this.#tap.hasError) this.#call.began();
   }
 
-  /** Updates backpressure: reads on if the client keeps up and the kept bytes fit into the budget. */
+  /** Reading continues if the client keeps up and the kept bytes fit into the budget. */
   count(): void {
     this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.wasPaused = true;
@@ -238,7 +237,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     });
   }
 
-  /** Removes only text that identifies the provider (contract 1). */
+  /** Text that identifies the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
     const scrubbed = removeSecrets(text, this.#upstream.provider.hidden.texts);

@@ -19,7 +19,6 @@ const CHUNK_BYTES = 64 * 1024;
 const EVENT_END = Buffer.from('\n\n');
 
 export interface EventRelay {
-  /** The provider's id of the call, or the gateway's own. */
   readonly requestId: string;
   readonly firstByteAtMs: number | null;
   readonly firstEventAtMs: number | null;
@@ -49,7 +48,6 @@ export class StreamEnd {
   #settling: Promise<void> | null = null;
   #isSettled = false;
 
-  /** `sent`: the body that the provider received. */
   constructor(call: Call, sent: RequestBody, dependencies: EndDependencies, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
@@ -68,7 +66,7 @@ export class StreamEnd {
     this.heldBytes += bytes.length;
   }
 
-  /** The provider's side has ended, so no more usage is awaited. */
+  /** The provider's side has ended, so no more usage can arrive. */
   stop(): void {
     clearTimeout(this.#lateUsageTimer);
   }
@@ -104,11 +102,11 @@ export class StreamEnd {
     this.#held = [];
     this.heldBytes = 0;
     this.#relay.count();
-    // The client has left, so more bytes of the provider are useless.
+    // The client has left, so more bytes are useless.
     if (this.#call.client.isGone) this.#relay.abort();
   }
 
-  /** Called if the terminal event arrived, however the provider's connection closed afterwards. */
+  /** The terminal event has arrived. How the provider's connection closes afterwards does not matter. */
   async complete(): Promise<void> {
     const { client } = this.#call;
     try {
@@ -135,7 +133,7 @@ export class StreamEnd {
       await this.#call.end(end);
     } finally {
       if (end.error !== null) {
-        // Ends an incomplete event first; otherwise readers drop it together with the error event.
+        // Readers drop an incomplete event together with an error event that follows it.
         if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
         // The provider's own error event was forwarded; a second one would confuse clients.
         if (this.#tap.hasError) client.endBroken();
@@ -144,7 +142,6 @@ export class StreamEnd {
     }
   }
 
-  /** A stream with an error event is not a success. */
   async #completed(): Promise<CallEnd> {
     const { hasError, usage } = this.#tap;
     const { visibleTextBytes } = usage;
@@ -167,7 +164,7 @@ export class StreamEnd {
   async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
     const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
-    // If the client stayed, hidden output is not estimated: the provider caused the end.
+    // If the client stayed, the provider caused the end, and hidden output is not estimated.
     const unseen = hasLeft
       ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
       : 0;
@@ -191,7 +188,6 @@ export class StreamEnd {
     return { status, usage, httpStatus, error, requestId, counts, firstByteAtMs, continuationKeys, response: null };
   }
 
-  /** Observed usage, or an estimate up to the reservation if it is incomplete. */
   async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
     const { usage } = this.#tap;
     const inputTokens = usage.needsInputEstimate
@@ -203,7 +199,7 @@ export class StreamEnd {
     return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
   }
 
-  /** Incomplete images count as delivered, but are not charged. */
+  /** Incomplete images count as delivered, but they are not charged. */
   #hasDelivered(usage: UsageFacts | null): boolean {
     return usage !== null || (this.#tap.usage.failsClosed && this.#tap.hasBegun);
   }

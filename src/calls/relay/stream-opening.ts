@@ -2,7 +2,7 @@ import { isOpening } from '../../providers/upstream/stream-refusal.ts';
 
 const KEPT_MS = 1_000;
 
-/** Opening events carry no content. They are kept until the next event, because that may be a refusal that another route can take. */
+/** Opening events carry no content. They are kept until the next event, which may be a refusal that another route can take. */
 export class StreamOpening {
   readonly #send: (bytes: Buffer) => void;
   #kept: Buffer[] = [];
@@ -23,7 +23,6 @@ export class StreamOpening {
     return true;
   }
 
-  /** Afterwards, a refusal is an error inside the stream. */
   sendKept(): void {
     if (this.#isOver) return;
     this.stop();
