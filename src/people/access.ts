@@ -13,13 +13,10 @@ export type AdminNeed = 'read' | 'change' | 'operator_person' | 'export';
 export type AccountNeed = 'member' | 'owner' | 'person';
 
 export type AdminRefusal =
-  /** The credential does not belong to an operator. */
   | 'no_operator'
-  /** The actor is an auditor. */
   | 'role'
   | 'no_person'
   | 'no_export'
-  /** The token has no role. */
   | 'no_role';
 
 /** `null`: the actor may use the endpoint. */
@@ -52,9 +49,8 @@ export interface AccountScope {
 
 export type AccountRefusal =
   | { readonly reason: 'no_account' }
-  /** The request must name one of the user's accounts. */
   | { readonly reason: 'which_account'; readonly accountIds: readonly string[] }
-  /** The refusal does not reveal whether the account exists. */
+  /** The refusal must not reveal whether the account exists. */
   | { readonly reason: 'other_account' }
   | { readonly reason: 'role' }
   | { readonly reason: 'no_person' };

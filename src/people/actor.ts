@@ -1,10 +1,9 @@
-/** In the admin API. An `auditor` only reads. */
+/** A role in the admin API. An auditor only reads. */
 export type OperatorRole = 'operator' | 'auditor';
 
-/** A right in addition to the role. `export`: export the database, for scheduled backups. */
 export type TokenScope = 'export';
 
-/** In an account. A `member` sees and manages only their own keys. */
+/** A role in an account. A member sees and manages only their own keys. */
 export type AccountRole = 'owner' | 'member';
 
 export interface Membership {
@@ -12,7 +11,7 @@ export interface Membership {
   readonly role: AccountRole;
 }
 
-/** The sender of a request to the admin API or the account API. */
+/** Who sent a request to the admin API or the account API. */
 export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
 export interface TokenActor {
@@ -25,7 +24,6 @@ export interface TokenActor {
   readonly scopes: readonly TokenScope[];
 }
 
-/** The local command line, through a gateway or with the database opened directly. */
 interface CommandLineActor {
   readonly kind: 'command_line';
 }
@@ -37,18 +35,16 @@ export interface UserActor {
   readonly sessionId: string;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly Membership[];
-  /** `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
-/** A program with an API key that has the scope `account`. */
+/** A program whose API key has the scope `account`. */
 interface KeyActor {
   readonly kind: 'api_key';
   readonly id: string;
-  /** The first characters of the key, as lists show them. */
   readonly prefix: string;
   readonly accountId: string;
-  /** `null`: the account owns the key. */
+  /** `null` if the account owns the key. */
   readonly userId: string | null;
 }
 
@@ -70,17 +66,17 @@ export function actorName(actor: Actor): string {
   }
 }
 
-/** Such as `usr_`. */
+/** Ids begin like `usr_`. */
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/** Names an actor in records. A name that users can choose is followed by the id: otherwise they could impersonate others. */
+/** Users choose their names, so the id follows: otherwise they could impersonate others in records. */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
 }
 
-/** Changes a chosen name that looks like a signature. */
+/** Changes a name that looks like a signature. */
 export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }

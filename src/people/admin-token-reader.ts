@@ -3,18 +3,17 @@ import type { TokenActor } from './actor.ts';
 import { hashAdminToken, isAdminToken } from './admin-token.ts';
 import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 
-/** Minimum interval between updates of a token's last use. */
+/** A token's last use is updated at most this often. */
 const NOTED_EVERY_MS = 60_000;
 
 interface AdminTokenReaderDependencies {
   readonly tokens: Pick<AdminTokensStore, 'findActive'>;
-  /** Uses a connection pool that no request waits for. */
+  /** No request waits for this connection pool. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
 
 export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderDependencies) {
-  /** Tokens whose use is being recorded. */
   const writing = new Map<string, Promise<void>>();
 
   function noteUse({ id, lastUsedAt }: AdminToken): void {
@@ -23,7 +22,7 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
     if (isNoted || writing.has(id)) return;
     const written = uses
       .noteUse(id, nowMs, nowMs - NOTED_EVERY_MS)
-      // Ignored, because the next use records a later time.
+      // The next use records a later time.
       .catch(() => undefined)
       .finally(() => writing.delete(id));
     writing.set(id, written);

@@ -7,7 +7,6 @@ import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
 
 const TOKENS = selection({
   id: textColumn('id'),
-  /** Unique among active tokens. */
   name: textColumn('name'),
   /** `null`: the token can only do what its scopes allow. */
   role: orNull(textColumn<OperatorRole>('role')),
@@ -22,10 +21,9 @@ const TOKENS = selection({
   lastUsedAt: orNull(dateColumn('last_used_at')),
 });
 
-/** Only a hash of the token's text is stored. */
 export type AdminToken = RowOf<typeof TOKENS>;
 
-/** Serializes the creation of tokens, so that the limits are exact. Readers do not wait. */
+/** Only one token is created at a time, so that the limits are exact. Readers do not wait. */
 const lockTokens: Statement = {
   name: 'admin-tokens.lock',
   text: 'lock table admin_tokens in share row exclusive mode',
@@ -147,7 +145,7 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
-/** If active, the token cannot end before the transaction ends. */
+/** An active token cannot end before the transaction ends. */
 export async function isActive(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
   return (await transaction.query(lockActiveToken, [tokenId, at])).length > 0;
 }
@@ -156,7 +154,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** `name_taken` and `too_many` count active tokens. `token_ended`: the creating token has ended. */
+    /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
@@ -198,7 +196,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     findActive: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findActive, [tokenHash, toTimestamp(nowMs)])),
-    /** Unless a use after `unlessSinceMs` is recorded already. */
+    /** Does nothing if a use after `unlessSinceMs` is recorded. */
     async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },

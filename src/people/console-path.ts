@@ -1,4 +1,4 @@
-/** Where a sign-in returns to by default. */
+/** A sign-in returns to this page by default. */
 export const CONSOLE_PATH = '/console';
 
 const VISIBLE_ASCII = /^\/console(?:[/?#][\x21-\x7e]*)?$/;

@@ -12,7 +12,7 @@ export interface RequestOrigin {
  */
 export function isCrossSite({ method, secFetchSite, origin, host }: RequestOrigin, publicUrl: string | null): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
-  // `none`: opened from the address bar or a bookmark.
+  // `none`: the user opened the address from the address bar or a bookmark.
   if (secFetchSite !== undefined) return secFetchSite !== 'same-origin' && secFetchSite !== 'none';
   if (origin === undefined || origin === publicUrl) return false;
   // The scheme is not compared: behind a proxy, the gateway cannot see whether the browser uses https.

@@ -8,13 +8,12 @@ import type { UserStatus } from './user.ts';
  */
 export type Grant = OperatorRole | 'export';
 
-/** `by_token`: tokens may not grant the right. `sign_in_again`: the last sign-in is too long ago. */
 export type GrantRefusal = 'by_token' | 'sign_in_again';
 
-/** How long after a sign-in a session may grant operator rights. */
+/** A session may grant operator rights for this long after a sign-in. */
 export const NEW_SIGN_IN_MS = 5 * 60_000;
 
-/** `null`: the actor may grant the right. The caller has checked that the actor may make changes. */
+/** `null` if the actor may grant the right. The caller has checked that the actor may make changes. */
 export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number): GrantRefusal | null {
   if (grant === null || actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token') return grant === 'export' && actor.scopes.includes('export') ? null : 'by_token';
@@ -32,7 +31,7 @@ interface GrantedUser {
   readonly status: UserStatus;
 }
 
-/** The right that a change grants: a new role, or the current role if the change lets somebody else sign in as this user. */
+/** A change grants a new role, or the current role if somebody else can then sign in as this user. */
 export function grantOfChange(user: GrantedUser, changed: GrantedUser): Grant | null {
   const { operatorRole } = changed;
   if (operatorRole === null || changed.status !== 'active') return null;

@@ -4,15 +4,15 @@ import { widerNetworks } from '../lib/ip-address.ts';
 export interface HashAsker {
   /** An IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
-  /** Whether the user is signed in, or has recently signed in from this network. */
+  /** True if the user is signed in, or has recently signed in from this network. */
   readonly isKnown: boolean;
 }
 
 /** An IPv6 network of 48 bits or an IPv4 address. */
 interface Site {
-  /** By home connection (an IPv6 network of 56 bits). Connections take turns. */
+  /** Home connections (IPv6 networks of 56 bits) take turns. */
   readonly lines: FairQueue<Stranger>;
-  /** One for each unknown user, oldest first. */
+  /** There is one entry for each unknown user, oldest first. */
   readonly places: QueuedItem[];
 }
 
@@ -31,7 +31,6 @@ export class HashQueue {
   readonly #known: (() => void)[] = [];
   readonly #turns = new FairQueue<Site>();
   readonly #sites = new Map<string, Site>();
-  /** Entries for unknown users, in the order of arrival. */
   readonly #strangers = new Map<Stranger, QueuedItem>();
 
   constructor(waitingMax: number) {
@@ -51,7 +50,6 @@ export class HashQueue {
     return true;
   }
 
-  /** Returns false if the queue is empty. */
   beginNext(): boolean {
     const begin = this.#known.shift() ?? this.#nextStranger()?.begin;
     begin?.();
@@ -74,7 +72,7 @@ export class HashQueue {
     return stranger;
   }
 
-  /** Removes an entry for an unknown user of a site, or for a known user (`null`). Returns false if none may be removed. */
+  /** `forSite`: the site of the unknown user who needs an entry; `null` for a known user. Returns false if no entry may be removed. */
   #makeRoom(forSite: string | null): boolean {
     const sizeOf = (name: string): number => this.#sites.get(name)?.lines.size ?? 0;
     const most = Math.max(...Array.from(this.#sites.keys(), sizeOf));

@@ -3,7 +3,6 @@ import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
-/** Identities per user. */
 export const IDENTITIES_MAX = 20;
 
 const findUser: Statement = {
@@ -31,7 +30,7 @@ const listIdentities: Statement = {
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
-/** Serializes changes of the user's sign-in methods. */
+/** Sign-in methods of a user change one at a time. */
 const lockUser: Statement = {
   name: 'identities.lock-user',
   text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
@@ -43,7 +42,6 @@ const countIdentities: Statement = {
   text: 'select count(*)::int as identities from user_identities where user_id = $1',
 };
 
-/** Inserts nothing if a user has the identity already. */
 const insertIdentity: Statement = {
   name: 'identities.insert',
   text: `insert into user_identities (id, issuer, subject, user_id, created_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
@@ -93,7 +91,6 @@ async function lock(
 
 export function createIdentityStore(database: DirectoryPool) {
   return {
-    /** `null` if the identity is unknown. */
     async findUser(issuer: string, subject: string): Promise<string | null> {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
       return row?.user_id ?? null;
@@ -104,7 +101,7 @@ export function createIdentityStore(database: DirectoryPool) {
     list: async (userId: string) => IDENTITIES.all(await database.query(listIdentities, [userId])),
     add: (userId: string, identity: NewIdentity, at: Date) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
-    /** Keeps the user's last way to sign in. */
+    /** Refuses to remove the user's last way to sign in. */
     remove: (userId: string, id: string) =>
       orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
         const user = await lock(transaction, userId);

@@ -60,7 +60,6 @@ from user_links l where account_id = $1`,
 const LINK_VIEWS = selection({
   id: textColumn('l.id'),
   kind: textColumn<LinkKind>('l.kind'),
-  /** `null` for an invitation. */
   userId: orNull(textColumn('l.user_id')),
   email: orNull(textColumn('coalesce(l.email, u.email) as email')),
   name: orNull(textColumn('u.name')),
@@ -136,7 +135,7 @@ const deleteInvitation: Statement = {
 
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-/** When the token that created the link ends, the user is suspended. */
+/** The end of the token that created the link suspends the user. */
 const noteToken: Statement = {
   name: 'user-links.note-token',
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
@@ -165,13 +164,12 @@ interface NewInvitation extends NewLink {
 /** `void`: the link is used, expired or unknown. After any other refusal it remains valid. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** A password or an identity for the link's user or a new user, or acceptance by a signed-in user. */
+/** A use sets a password or adds an identity, for the link's user or a new one, or a signed-in user accepts. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
   | { readonly userId: string };
 
-/** Limits on open invitations, and on those created within a day. */
 export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
@@ -188,7 +186,6 @@ export function createLinkStore(database: DirectoryPool) {
     if (user !== null) {
       if (tokenId !== null) await transaction.query(noteToken, [user.id, tokenId]);
       if ('identity' in use) {
-        // A password reset cannot add an identity.
         if (kind !== 'first_sign_in') return 'void';
         return (await addIdentity(transaction, user.id, use.identity, at)) ?? { userId: user.id };
       }
@@ -249,7 +246,6 @@ export function createLinkStore(database: DirectoryPool) {
         return null;
       }),
     look: async (tokenHash: Buffer, at: Date) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
-    /** Uses a link and makes its change in one transaction. */
     async use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal> {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {

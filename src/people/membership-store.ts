@@ -25,7 +25,7 @@ const lockUser: Statement = {
 const COUNTS = selection({
   members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
   accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
-  /** Active owners other than this user. */
+  /** Counts active owners other than this user. */
   otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
    where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
   role: orNull(
@@ -55,13 +55,13 @@ const noteReturn: Statement = {
   text: 'update users set left_at = null where id = $1 and left_at is not null',
 };
 
-/** Records when the user left the last account (`left-user-store.ts`). No effect if another membership remains. */
+/** Has no effect if another membership remains (`left-user-store.ts`). */
 const noteLeaving: Statement = {
   name: 'memberships.note-leaving',
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-/** For a user who leaves the account. $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
+/** $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
 const detachKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),
@@ -112,7 +112,6 @@ export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'use
 /** `no_heir`: the user who should get the keys is not another member of the account. */
 export type MemberChangeRefusal = 'absent' | 'last_owner' | 'no_heir';
 
-/** `handedTo`: the id of the member who gets the keys. */
 export type KeysOfRemoved = 'kept' | 'revoked' | { readonly handedTo: string };
 
 /** All transactions lock the account first and then the user. */
@@ -193,7 +192,6 @@ export function createMembershipStore(database: DirectoryPool) {
     },
     find: async (accountId: string, userId: string) =>
       MEMBERS.first(await database.query(selectMember, [accountId, userId])),
-    /** Sorted by user id. */
     list: async (accountId: string, afterUserId: string | null, limit: number) =>
       MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };

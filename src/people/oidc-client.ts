@@ -12,22 +12,22 @@ export interface OidcSettings {
   readonly allowInsecure: boolean;
 }
 
-/** As a provider asserts it. Only `issuer` and `subject` identify the user. */
+/** Only `issuer` and `subject` identify the user. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** Only if the provider reports it as verified. */
+  /** An address that the provider reports as verified. */
   readonly email: string | null;
   readonly name: string | null;
-  /** `auth_time`; `null` if not reported. */
+  /** The provider's `auth_time`; `null` if not reported. */
   readonly authenticatedAtMs: number | null;
 }
 
 export type OidcFault =
   | 'provider_unavailable'
-  /** Also if the user declined. */
+  /** The provider refused, or the user declined. */
   | 'provider_refused'
-  /** Also if the response was issued for another sign-in. */
+  /** The response is invalid, or it was issued for another sign-in. */
   | 'provider_answer_invalid';
 
 /** `reason` contains neither secrets nor personal data. */
@@ -42,9 +42,8 @@ export class OidcError extends Error {
   }
 }
 
-/** For discovery documents. */
 const DISCOVERY_KEPT_MS = 3_600_000;
-/** Between the provider's clock and this machine's. */
+/** The provider's clock and this machine's may differ by this much. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_LENGTH_MAX = 255;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -61,7 +60,7 @@ const loadLibrary = () => import('openid-client');
 
 /** `nowMs`: a monotonic clock. */
 export function createOidcClient(nowMs: () => number) {
-  /** Keyed by settings object: each configuration has new objects, so old entries are garbage-collected. */
+  /** Each configuration has new settings objects, so old entries are garbage-collected. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
   /** Concurrent callers share one discovery request. A failure is not cached. */
@@ -75,7 +74,7 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /** Where to redirect the browser. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
+    /** The address at the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,

@@ -9,8 +9,8 @@ export interface FetchOptions {
 }
 
 /**
- * `fetch` for requests to a provider. Follows no redirects, because they could send a secret to another server. Reads the whole body, so
- * the request's signal limits the time until the last byte.
+ * Follows no redirects, because they could send a secret to another server. Reads the whole body, so the request's signal limits the time
+ * until the last byte.
  * @throws ProviderUnavailableError
  */
 export async function fetchFromProvider(url: string, options: FetchOptions): Promise<Response> {

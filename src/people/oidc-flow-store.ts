@@ -6,11 +6,11 @@ import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db
 /** Pending sign-ins at OpenID providers. */
 
 const FLOWS = tableColumns({
-  /** The one-time link that this sign-in uses, if any. */
+  /** The one-time link that this sign-in uses. */
   linkTokenHash: orNull(bytesColumn('link_token_hash')),
-  /** The signed-in user who adds the identity, if any. */
+  /** The signed-in user who adds the identity. */
   attachToUserId: orNull(textColumn('attach_to_user_id')),
-  /** Where the browser returns on this gateway. */
+  /** The path on this gateway to which the browser returns. */
   returnTo: textColumn('return_to'),
 });
 
@@ -22,7 +22,7 @@ const insertFlow: Statement = {
 values ($1, $2, $3, ${FLOWS.parameters(4)})`,
 };
 
-/** A concurrent second request finds nothing. */
+/** A concurrent second request finds no flow. */
 const takeFlow: Statement = {
   name: 'oidc-flows.take',
   text: `delete from oidc_flows where handle_hash = $1 and provider = $2 and expires_at > $3::timestamptz
@@ -45,7 +45,7 @@ export function createOidcFlowStore(database: DirectoryQueryable) {
       const { handleHash, provider, expiresAt } = flow;
       await database.query(insertFlow, [handleHash, provider, expiresAt, ...FLOWS.valuesOf(flow)]);
     },
-    /** Returns a flow once; `null` if it was used, has expired, or belongs to another provider. */
+    /** `null` if the flow was used, has expired, or belongs to another provider. */
     take: async (handleHash: Buffer, provider: string, at: Date) =>
       FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
     deleteExpired: (atMs: number, signal: AbortSignal) =>

@@ -8,13 +8,12 @@ import type { OidcFlow, OidcFlowStore } from './oidc-flow-store.ts';
 import { flowSecretsOf } from './oidc-secrets.ts';
 import { createSecretToken, hashSecretToken, isSecretToken } from './secret-token.ts';
 
-/** How long a user may take at the provider. */
+/** The user may take this long at the provider. */
 export const FLOW_MS = 600_000;
 
 export interface NamedProvider {
   readonly name: string;
   readonly settings: OidcSettings;
-  /** Where the provider redirects the browser. */
   readonly redirectUri: string;
 }
 
@@ -29,12 +28,12 @@ interface OidcSignInDependencies {
   readonly logger: Logger;
 }
 
-/** A machine-readable code for the page to which the browser returns. */
+/** The console shows a message for each code. */
 export type OidcRefusal =
   | OidcFault
   | LinkRefusal
   | IdentityRefusal
-  /** Also if this browser has begun no sign-in, or has completed it. */
+  /** The browser has begun no sign-in, has completed it, or took too long. */
   | 'sign_in_expired'
   /** No user has the identity, and there is no invitation. */
   | 'not_invited'
@@ -43,12 +42,12 @@ export type OidcRefusal =
 
 export interface BegunFlow {
   readonly url: string;
-  /** Secret, for the browser's cookie. */
+  /** The secret value of the browser's cookie. */
   readonly handle: string;
   readonly expiresAt: Date;
 }
 
-/** In addition to creating a session. */
+/** A sign-in can make this change in addition to creating a session. */
 interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
@@ -67,16 +66,15 @@ interface ChangedUser {
 
 export interface OidcOutcome {
   readonly userId: string;
-  /** Whether a signed-in user added the identity. */
+  /** True if a signed-in user added the identity. */
   readonly isAttached: boolean;
-  /** As the provider reports it. */
+  /** The provider's time of the sign-in. */
   readonly authenticatedAtMs: number | null;
   readonly returnTo: string;
 }
 
 export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
-/** `begin` returns where to redirect the browser; `complete` handles its return. */
 export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   const { client, flows, identities, links, clock, ids, fillRandom, logger } = dependencies;
 
@@ -126,10 +124,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
         throw error;
       }
     },
-    /**
-     * `handle`: the value of the browser's cookie. `query`: the parameters of the provider's redirect. `findSignedIn`: the user signed in
-     * in this browser, if any.
-     */
+    /** `handle`: the value of the browser's cookie. `query`: the parameters of the provider's redirect. */
     async complete(
       provider: NamedProvider,
       handle: string | null,
@@ -154,7 +149,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // Limited to the present: if the provider's clock is fast, the sign-in would count as recent for too long.
+      // If the provider's clock is fast, the sign-in would count as recent for too long.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {

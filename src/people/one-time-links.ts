@@ -7,27 +7,26 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A password reset is short, because the person who requested it is waiting. */
+/** The person who requested a reset is waiting for it. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
   reset: HOUR_MS,
 };
 
-/** Works once, for anybody who has it. */
+/** A link works once, for anybody who has it. */
 export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
   /** `null`: the creator passes the link on. */
   readonly email: string | null;
-  /** Of the invited user, if known. */
   readonly name: string | null;
   readonly accountName: string | null;
   readonly createdBy: string;
 }
 
-/** Sends a link in the background. A failure is harmless, because the response to the creator contains the link too. */
+/** A failure is harmless, because the response to the creator contains the link too. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
@@ -86,8 +85,8 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
 
   return {
     /**
-     * Creates a link for setting a password. Returns `suspended` if the user is suspended or absent. `isNew`: `by` has just created the
-     * user, so the grants of `by` are already checked.
+     * Returns `suspended` if the user is suspended or absent. `isNew`: `by` has just created the user, so the grants of `by` are already
+     * checked.
      */
     async forUser(
       { id, email, name, hasPassword }: LinkedUser,
@@ -105,7 +104,6 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
-    /** Creates nothing if the account has too many invitations or has caused too many mails. */
     async invite(
       { accountId, accountName, email, role }: AskedInvitation,
       by: Actor,

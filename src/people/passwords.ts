@@ -21,7 +21,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})
  * small machine.
  */
 const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
-/** Queued hashes; together they take a few seconds. */
+/** The queued hashes together take a few seconds. */
 const WAITING_MAX = 100;
 
 export class PasswordsBusyError extends Error {
@@ -38,7 +38,7 @@ interface PasswordsOptions {
   readonly waitingMax?: number;
 }
 
-/** Limits concurrency with a bounded queue that is fair between networks. */
+/** The queue of waiting passwords is bounded and fair between networks. */
 export class Passwords {
   readonly #fillRandom: FillRandom;
   readonly #cost: HashCost;
@@ -60,7 +60,7 @@ export class Passwords {
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
-  /** Without a stored hash, takes the same time and returns false. @throws PasswordsBusyError */
+  /** Without a stored hash, this takes the same time and returns false. @throws PasswordsBusyError */
   async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
     return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;
@@ -97,7 +97,7 @@ function derive(message: string, nonce: Buffer, memory: number, passes: number):
   });
 }
 
-/** PHC string format, in base64 without padding. */
+/** Uses the PHC string format, in base64 without padding. */
 function toPhc({ memoryKib, passes }: HashCost, salt: Buffer, hash: Buffer): string {
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${toBase64(salt)}$${toBase64(hash)}`;
 }

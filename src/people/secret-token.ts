@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import type { FillRandom } from '../lib/ids.ts';
 
 const TOKEN_BYTES = 32;
-/** 256 bits in base64url. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** For sessions and links. */
 export function createSecretToken(fillRandom: FillRandom): string {
   const bytes = Buffer.alloc(TOKEN_BYTES);
   fillRandom(bytes);

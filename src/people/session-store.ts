@@ -5,7 +5,7 @@ import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, 
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
-/** Minimum interval between updates of a session's last use. */
+/** A session's last use is updated at most this often. */
 const SEEN_EVERY_MS = 60_000;
 
 const ACTORS = selection({
@@ -90,9 +90,9 @@ export const deleteSessionsOf: Statement = {
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 export interface SessionTimes {
-  /** Between two requests of a session. */
+  /** The maximum time between two requests of a session. */
   readonly idleMs: number;
-  /** From the sign-in to the end of a session. */
+  /** The maximum time from the sign-in to the end of a session. */
   readonly maxMs: number;
 }
 
@@ -103,7 +103,6 @@ interface NewSession {
   readonly clientAddress: string;
   readonly userAgent: string | null;
   readonly atMs: number;
-  /** `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
@@ -121,8 +120,8 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       return actor && { kind: 'user', ...actor };
     },
     /**
-     * Unless the user was suspended or the password was changed meanwhile. `checkedHash`: the stored hash that the password matched; `null`
-     * if the user signed in by other means.
+     * Returns false if the user was suspended or the password was changed meanwhile. `checkedHash`: the stored hash that the password
+     * matched; `null` if the user signed in by other means.
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
@@ -142,7 +141,6 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
     end: async (userId: string, sessionId: string) =>
       (await database.query(deleteSession, [userId, sessionId])).length > 0,
-    /** `exceptId`: the session to keep. */
     async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },

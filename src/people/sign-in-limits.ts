@@ -9,29 +9,29 @@ import { rememberRecent } from '../lib/recent.ts';
  * these. Each node counts in its own memory: N nodes allow N times as many attempts, still far too few to guess a password.
  */
 export const SIGN_IN_RATES = {
-  /** One user from one network. */
+  /** Attempts for one user from one network. */
   pair: { burst: 10, everyMs: 30_000 },
-  /** All users from one network. */
+  /** Attempts from one network. */
   network: { burst: 100, everyMs: 3_000 },
-  /** All users from one IPv6 /56, the usual prefix of a home connection. */
+  /** Attempts from one IPv6 /56, the usual prefix of a home connection. */
   line: { burst: 100, everyMs: 3_000 },
-  /** All users from one IPv6 /48, which unrelated users may share. */
+  /** Attempts from one IPv6 /48, which unrelated users may share. */
   site: { burst: 400, everyMs: 750 },
-  /** One user from all networks. */
+  /** Attempts for one user. */
   person: { burst: 100, everyMs: 5_000 },
   /**
-   * Failures from one network: invalid links and failed uses of links, which cost database statements or a password hash, and user names
-   * that are already in use, which reveal that the user exists.
+   * Failures from one network: invalid links, failed uses of links, and names in use. Links cost database statements or a password hash; a
+   * name in use reveals that the user exists.
    */
   failure: { burst: 20, everyMs: 3_000 },
   /** The same failures from one IPv6 /48. */
   siteFailure: { burst: 80, everyMs: 750 },
 } as const satisfies Record<string, Rate>;
 
-/** Entries per limit; beyond it, the least recently used entry is evicted. */
+/** Beyond this number of entries per limit, the least recently used entry is evicted. */
 const REMEMBERED_MAX = 20_000;
 
-/** Counted in this process, or by the primary if this process is a worker. */
+/** Attempts are counted in this process or, for a worker, in the primary. */
 export interface AttemptCounts {
   /**
    * Counts an attempt before its password is checked, so concurrent attempts cannot exceed the limit. Returns 0 if allowed, otherwise the
@@ -39,13 +39,12 @@ export interface AttemptCounts {
    * none.
    */
   begin(person: string | null, network: string): number | Promise<number>;
-  /** Uncounts a successful attempt, and resets the pair's count. */
+  /** The successful attempt no longer counts, and the pair starts anew. */
   succeeded(person: string | null, network: string): void;
-  /** Whether the user has recently signed in from this network. */
   isKnown(person: string, network: string): boolean | Promise<boolean>;
   /** Counts a view or use of a link, or a change of a user name. Returns 0 if allowed, otherwise the time to wait in milliseconds. */
   beginTry(network: string): number | Promise<number>;
-  /** Uncounts a successful try. */
+  /** The try no longer counts, because it succeeded. */
   tryWorked(network: string): void;
 }
 
@@ -115,7 +114,7 @@ function pairOf(person: string, network: string): string {
   return `${network} ${subjectOf(person)}`;
 }
 
-/** A hash, because case folding can expand a name of 200 characters to thousands. */
+/** Case folding can expand a name of 200 characters to thousands, so the key is a hash. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
 }

@@ -8,7 +8,6 @@ export function isLikeEmail(name: string): boolean {
   return foldSignInName(name).includes('@');
 }
 
-/** Case and Unicode variants do not matter. */
 export function foldSignInName(given: string): string {
   return given.normalize('NFKC').trim().toLowerCase();
 }

@@ -11,7 +11,7 @@ export interface PasswordChecks {
 
 export interface CheckedPassword {
   readonly userId: string;
-  /** The hash that the password matched. Later steps check that it is still stored. */
+  /** The password matched this hash. Later steps check that it is still stored. */
   readonly passwordHash: string;
 }
 
@@ -29,7 +29,6 @@ export async function checkSignIn(
   return check(parts, person, given, () => parts.users.findCredential(given.signInName));
 }
 
-/** Counts as a sign-in attempt. */
 export async function checkOwnPassword(
   parts: PasswordChecks,
   given: { readonly userId: string; readonly password: string; readonly network: string },

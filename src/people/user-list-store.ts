@@ -13,7 +13,7 @@ export interface UserMembership extends Membership {
 
 const USERS = selection({
   id: textColumn('u.id'),
-  /** As the creator of the user entered it, not verified. */
+  /** The address is not verified. */
   email: orNull(textColumn('u.email')),
   name: textColumn('u.name'),
   operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
@@ -47,7 +47,7 @@ const listNamed: Statement = {
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
 };
 
-/** Operators and auditors. Uses users_by_operator_role, which has few rows. */
+/** Uses users_by_operator_role, which has few rows. */
 const listOperators: Statement = {
   name: 'users.list-operators',
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
@@ -79,7 +79,7 @@ export function createUserList(database: DirectoryQueryable) {
 
   return {
     find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
-    /** Newest first. At the time limit, returns the users found so far and the position from which to continue. */
+    /** At the time limit, returns the users found so far and the position from which to continue. */
     async list(
       filter: UserFilter,
       beforeId: string | null,

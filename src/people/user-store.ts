@@ -39,7 +39,7 @@ const selectPassword: Statement = {
   text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
-/** Serializes two operators who remove each other's role. Uses users_by_operator_role. */
+/** Two operators cannot remove each other's role at the same time. Uses users_by_operator_role. */
 const lockOperators: Statement = {
   name: 'users.lock-operators',
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
@@ -77,7 +77,7 @@ const confirmLinks: Statement = {
   text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
-/** Only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
+/** Changes the password only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
 const updatePassword: Statement = {
   name: 'users.update-password',
   text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
@@ -117,9 +117,8 @@ interface NewUser {
 interface UserChangeTerms {
   /** Refuses the change if no other active operator would remain. */
   readonly keepsOperator: boolean;
-  /** Whether a new role or the end of a suspension also confirms the user. False if a token makes the change. */
+  /** If true, a new role or the end of a suspension also confirms the user. False for changes by a token. */
   readonly confirms: boolean;
-  /** Returns the reason to refuse the change, or `null`. */
   readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
 
@@ -209,7 +208,6 @@ export function createUserStore(database: DirectoryPool) {
         if (confirms && isGiven && user.unconfirmedTokenId !== null) await confirm(transaction, id);
         return null;
       }),
-    /** Returns `false` if there is no such user. */
     confirm: (id: string) => database.transaction((transaction) => confirm(transaction, id)),
     delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {

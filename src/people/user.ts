@@ -1,22 +1,19 @@
 export type UserStatus = 'active' | 'suspended';
 
-/** Accounts of a user; each request reads all of them. */
+/** Each request reads all memberships of its user. */
 export const MEMBERSHIPS_MAX = 50;
 export const MEMBERS_MAX = 200;
 /** A further sign-in ends the oldest session. */
 export const SESSIONS_MAX = 50;
 export const OPEN_INVITATIONS_MAX = 50;
-/** Per account, without revoked ones. Limited because each invitation can create a user. */
+/** Limited per account, without revoked ones, because each invitation can create a user. */
 export const INVITATIONS_A_DAY_MAX = 200;
 
 export type UserRefusal =
-  /** Another user signs in with this e-mail address or name. */
   | 'name_taken'
   /** The user has no e-mail address, and the name contains an @. */
   | 'name_like_email'
-  /** No active operator would remain. */
   | 'last_operator'
-  /** Tokens may not grant this right. */
   | 'by_token'
   /** A session may grant this right only shortly after a sign-in. */
   | 'sign_in_again'
