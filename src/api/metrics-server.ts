@@ -18,12 +18,12 @@ export interface MetricsServerOptions {
 
 /** A separate HTTP server for metrics and health, without authentication. */
 export interface MetricsServer {
-  /** Returns the address, such as `http://127.0.0.1:9464`. */
+  /** The address is such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Enough for a few scrapers and people. */
+/** These limits suffice for a few scrapers and people. */
 const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_000, clientStallTimeout: 30_000 };
 const CLOSE_MS = 1_000;
 
@@ -33,7 +33,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     clock,
     ids,
     logger,
-    // Never reports that it is closing: the last metrics can be read while the gateway closes.
+    // The last metrics can be read while the gateway closes.
     isClosing: () => false,
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,

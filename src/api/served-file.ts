@@ -8,9 +8,9 @@ export interface ServedFile {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly cacheControl: string;
-  /** Called once, at the first request. */
+  /** It is called once, at the first request. */
   readonly read: () => Buffer;
-  /** In the order of preference. */
+  /** The first accepted encoding is used. */
   readonly encoded?: readonly EncodedFile[];
 }
 
@@ -42,7 +42,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Responds in the best encoding that the client accepts. The content stays in memory after the first request. */
+/** The content stays in memory after the first request. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);
@@ -50,7 +50,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // Read before headers are set: an error response must not have the caching headers of the file.
+    // If reading fails, the error response must not have the caching headers of the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply
@@ -75,7 +75,7 @@ export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, eta
   return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }
 
-/** No inline scripts, nothing from other origins, no framing. `styles`: further allowed sources of styles. */
+/** `styles`: further allowed sources of styles. */
 export function pagePolicy(styles = ''): string {
   return [
     "default-src 'none'",

@@ -62,7 +62,7 @@ const accountChange = z
     /** If a status is sent without a reason, the previous reason is removed. */
     statusReason: shortText.optional(),
     dailySpendCapYuan: capYuan.nullable().optional(),
-    /** Applies to calls admitted from now on: 8000 is 20 % off the list price. */
+    /** The factor applies to calls admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
     ...rateLimitFields,
@@ -182,7 +182,7 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
   ];
 }
 
-/** The canonical form of the request: two spellings of the same amount are equal. */
+/** Two spellings of the same amount give the same text. */
 function requestText(account: object): string {
   return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

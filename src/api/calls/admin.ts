@@ -55,11 +55,11 @@ export const CALL_COLUMNS = [
 
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** Lists calls for both APIs. The result contains only calls of `of`, whatever filters the query has. */
+/** The result contains only calls of `of`, even if the query asks for others. */
 export function callReader(dependencies: CallAdminDependencies) {
   const { accounts, calls, inFlight, refusals } = dependencies;
 
-  /** Searches calls and refusals, because the client cannot know whether a request became a call. */
+  /** A client cannot know whether a request became a call, so refusals are searched too. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),

@@ -27,7 +27,7 @@ const configResponse = z
   .meta({ id: 'ConfigInForce' });
 export type ConfigResponse = z.infer<typeof configResponse>;
 
-/** Returns the configuration in force with defaults and values from environment variables, without secrets. */
+/** The configuration includes defaults and values from environment variables, but no secrets. */
 export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({

@@ -14,7 +14,7 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `;
 
-/** The page gets its data from the account API and the admin API with the user's session. */
+/** The page reads the account API and the admin API with the user's session. */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
   /** If the console is not built yet, the next request reads again. */

@@ -31,7 +31,6 @@ export interface ServedRequest {
 
 export interface Visit<Served> {
   readonly served: Served;
-  /** The settings in force when the request arrived. */
   readonly settings: Settings;
   readonly report: OpenReport;
   readonly subject: RefusalSubject;

@@ -11,11 +11,11 @@ export interface CallEndpoint extends EndpointPolicy {
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
-  /** Limits the decoded body. */
+  /** The limit applies after decompression. */
   readonly bodyLimitBytes: number;
 }
 
-/** Estimates tokens without a provider, free of charge. */
+/** A token estimate is free and calls no provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;

@@ -10,7 +10,7 @@ import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import type { Soon } from '../../lib/soon.ts';
 
-/** What a refusal costs in the refusal throttle: 1 if the credential was wrong or the database was queried, otherwise 0.25. */
+/** What a refusal costs in the refusal throttle. The higher cost applies if the credential was wrong or the database was queried. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -24,13 +24,12 @@ interface RefusalDependencies {
 /** Refusals are counted by client address, and by account once the request is authenticated. */
 export interface RefusalSubject {
   readonly request: IncomingMessage;
-  /** `address …` or the name of the account. */
+  /** The name of the account, or `address …`. */
   name: string;
-  /** Cache key of a remembered refusal; empty if the refusal is not remembered. */
+  /** The cache key of the remembered refusal; empty if the refusal is not remembered. */
   place: string;
 }
 
-/** Authenticates requests, and throttles accounts and addresses with many refusals. */
 export class Refusals {
   readonly #dependencies: RefusalDependencies;
 
@@ -119,7 +118,7 @@ function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // Otherwise stolen keys could be tried faster than guessed ones.
+  // With a lower cost, stolen keys could be tried faster than guessed ones.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

@@ -29,7 +29,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** Prefers the same context and the most similar base address among the endpoints with the same ending. */
+  /** Among endpoints with the same ending, the context and the most similar base address decide. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -85,7 +85,7 @@ function isMessagesPath(path: string, messagesNames: readonly string[]): boolean
   return clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
 }
 
-/** Counts equal segments at the end of both paths, without path parameters. */
+/** Path parameters are not counted. */
 function sameAtEnd(segments: readonly string[], resource: readonly string[]): number {
   let same = 0;
   for (let back = 1; back <= resource.length; back++) {

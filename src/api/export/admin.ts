@@ -16,9 +16,9 @@ export function exportEndpoints({ exportDatabase, clock }: ExportAdminDependenci
     adminEndpoint({
       method: 'POST',
       path: EXPORT_PATH,
-      // A separate permission: the export contains hashes of keys and passwords, webhook secrets and stored responses.
+      // The export contains hashes of keys and passwords, webhook secrets and stored responses, so it has its own permission.
       needs: 'export',
-      // Recorded in the audit log even if the download is interrupted.
+      // The audit log has an entry even if the download is interrupted.
       subject: { kind: 'database' },
       summary: 'Export the whole database as lines of JSON',
       lines: { mediaType: 'application/x-ndjson', description: 'The whole database, one JSON object per line.' },

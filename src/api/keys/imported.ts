@@ -22,7 +22,7 @@ const importedKeyResponse = z
   .meta({ id: 'ImportedKey' });
 export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
-/** Imports keys of another gateway by their hash, so that clients can keep them. */
+/** Clients keep the keys of another gateway, which are imported by their hash. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyDependencies): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);

@@ -40,7 +40,7 @@ const SHOWN = {
 
 const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
-/** Imported keys can only be used for calls: the account API recognizes its keys by their format, which imported keys do not have. */
+/** The account API recognizes its keys by their format, so imported keys can only be used for calls. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
@@ -61,7 +61,7 @@ export const keyChange = z.strictObject({ name: shortText.optional(), ...limits,
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({
-  /** How long the old key stays valid, unless it expires earlier. By default it is revoked at once. */
+  /** The old key stays valid for this time, unless it expires earlier. By default it is revoked at once. */
   keepOldSeconds: wholeNumber(
     0,
     KEEP_OLD_SECONDS_MAX,

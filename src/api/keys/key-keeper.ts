@@ -80,7 +80,7 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
   const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
 
   return {
-    /** Returns the key with its text, which is not stored. `ownKeys`: the maximum number of keys of its owner. */
+    /** The text of the key is not stored. `ownKeys`: the maximum number of keys of its owner. */
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) throw noMember(userId);
@@ -118,7 +118,6 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       return wire!;
     },
 
-    /** Returns the new key with its text, and when the old key ends. */
     async replace(id: string, { keepOldSeconds, expiresAt = null }: ReplacementBody, ownKeys?: OwnKeysLimit) {
       const { accountId, userId } = await requireKey(id);
       const keepOldMs = keepOldSeconds * 1_000;
@@ -148,7 +147,7 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/** Converts refusals of a new key to errors. If the user was removed meanwhile, the error is the same as for a user who is not a member. */
+/** If the user was removed meanwhile, the error is the same as for a user who is not a member. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

@@ -1,6 +1,6 @@
 import type { ApiKeyStore } from '../../accounting/accounts/api-key-store.ts';
 
-/** Finds the names with one query. Deleted keys are absent. */
+/** Deleted keys are absent from the result. */
 export function keyNamesOf(
   accounts: Pick<ApiKeyStore, 'findKeyNames'>,
   items: readonly { readonly keyId: string | null }[],

@@ -5,7 +5,7 @@ import type { AccountScope } from '../../people/access.ts';
 
 type Keys = Pick<ApiKeyStore, 'findOwnKeyIds'>;
 
-/** Limits what an actor sees to its account, and to one user's keys if `userId` is set. */
+/** An actor sees only its account, and with `userId` only the keys of that user. */
 export async function ownedInScope(
   keys: Keys,
   { accountId, ownUserId }: AccountScope,
@@ -17,7 +17,7 @@ export async function ownedInScope(
   return { accountId, keyIds: isSeen ? await keys.findOwnKeyIds(accountId, seen) : [] };
 }
 
-/** Limits what an operator sees to one user's keys if the query has a user. */
+/** An operator sees everything, or the keys of one user. */
 export async function ownedByPerson(
   keys: Keys,
   { accountId, userId }: { readonly accountId?: string | undefined; readonly userId?: string | undefined },

@@ -56,7 +56,7 @@ export const LIMIT_MEMBERS = Object.fromEntries(limitNames.map((limit) => [LIMIT
   readonly [Of in Limit as NameOf<Of>]: true;
 };
 
-/** `undefined` if the body contains no limit. */
+/** Returns `undefined` if the body contains no limit. */
 export function toLimitChange(body: Asked): KeyLimitChange | undefined {
   const change = Object.fromEntries(limitNames.map((limit) => [limit, body[LIMITS[limit].name]])) as KeyLimitChange;
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;

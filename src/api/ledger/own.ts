@@ -18,10 +18,10 @@ export type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
 
-/** All dimensions except providers. */
+/** Accounts cannot group by provider. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** Omits providers, costs and margins. */
+/** Accounts do not see providers, costs and margins. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -47,7 +47,7 @@ const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** Omits the memo, which is for operators. */
+/** The memo is for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });

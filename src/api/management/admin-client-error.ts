@@ -1,6 +1,5 @@
 /** An error response of the admin API, or a failure to reach the gateway. */
 export class AdminClientError extends Error {
-  /** `null` if the response has none. */
   readonly code: string | null;
   readonly param: string | null;
 

@@ -9,16 +9,13 @@ import { ADMIN_PREFIX } from './prefixes.ts';
 export interface AdminClient {
   /** A request with an idempotency key can be repeated safely. @throws AdminClientError with the message of an error response */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** `null` if the resource does not exist. */
+  /** Returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /**
-   * Sends a POST request without a body, and yields each line of the response as JSON. If the caller stops iterating, the request is
-   * aborted.
-   */
+  /** Yields each line of the response as JSON. If the caller stops iterating, the request is aborted. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** Error code for too many changes by one actor; nothing was changed. */
+/** The error code for too many changes by one actor. Nothing was changed. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -35,7 +32,6 @@ interface RawRequest {
 
 type Transport = (request: RawRequest) => Promise<RawResponse>;
 
-/** @throws AdminClientError */
 type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
 
 function createClient(
@@ -102,7 +98,6 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
 }
 
-/** @throws AdminClientError */
 async function reach(url: string, path: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url + path, request);
@@ -111,7 +106,7 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
   }
 }
 
-/** Sends a POST request without a body and streams the response. @throws AdminClientError, also if the response is truncated */
+/** @throws AdminClientError, also if the response is truncated */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await reach(url, ADMIN_PREFIX + path, { method: 'POST', headers });

@@ -18,7 +18,7 @@ type AdminDefinition<
   readonly needs?: AdminNeed;
 };
 
-/** Infers the types of `run` from the schemas. */
+/** The types of `run` follow from the schemas. */
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -2,9 +2,8 @@ import type { z } from 'zod';
 import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import { issueText } from './issue-text.ts';
 
-/** The validated request to an endpoint of the admin API or the account API. */
 export interface ManagementInput<Query, Body> {
-  /** The `:id` of the path; empty if the path has none. */
+  /** The `:id` of the path, or an empty text. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
@@ -16,7 +15,7 @@ export class LineStream {
   /** Each chunk takes one slot in the queue of its caller, so it should contain several lines. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON response that this stream replaces, for the audit log; `null` if there is none. */
+  /** The audit log uses the JSON response that this stream replaces. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -34,7 +33,7 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The stored response to a repeated request, which is not recorded in the audit log. */
+/** The response to a repeated request is not recorded in the audit log. */
 export class Repeat<Response extends object> {
   readonly response: Response;
 
@@ -53,15 +52,14 @@ interface LinesResponse {
   readonly description: string;
 }
 
-/** What `run` must return for a response schema. */
 type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extends z.ZodType
   ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
   : Promise<void> | Promise<LineStream>;
 
-/** An endpoint of the admin API or the account API. `Need`: the required permission; `Context`: the caller and the scope of the request. */
+/** `Need`: the required permission. `Context`: the caller and the scope of the request. */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Without the prefix of the API. Contains `:id` if it names a resource. */
+  /** The path has no prefix of the API. It contains `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
@@ -72,7 +70,7 @@ export interface ManagementEndpoint<Need, Context> {
   readonly bodySchema: z.ZodType | null;
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
-  /** Whether the endpoint supports `Idempotency-Key`. */
+  /** True if the endpoint supports `Idempotency-Key`. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
   /** @throws GatewayError `invalidRequest` */
@@ -82,21 +80,20 @@ export interface ManagementEndpoint<Need, Context> {
 
 /** What the audit log records as the subject of a change. By default it is derived from the path. */
 export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
-  /** Such as `account`. */
   readonly kind: string;
-  /** Whether the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
+  /** True if the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
   readonly isMadeInAccount?: true;
-  /** Whether the endpoint removes the subject and its response shows the subject as it was before. */
+  /** True if the endpoint removes the subject, and its response shows the subject as it was before. */
   readonly isResponseBefore?: true;
-  /** Whether the subject can look the same before and after a change. */
+  /** True if the subject can look the same before and after a change. */
   readonly showsNoDifference?: true;
-  /** The id of the subject; `null` if it has none yet. By default the `:id` of the path. */
+  /** The id of the subject; `null` if it has none yet. By default, the `:id` of the path. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** The id of the subject in a response. By default the member `id`. */
+  /** The id of the subject in a response. By default, the member `id`. */
   responded?(response: object): string | null;
   /** Details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
-  /** Reads the subject in the form of responses. If the subject does not exist, returns `null` or throws a 404. */
+  /** The subject in the form of responses. If it does not exist, `read` returns `null` or throws a 404. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -122,7 +119,7 @@ export interface ManagementDefinition<
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** Documented, and checked in tests. Absent if there is no response body or if it consists of lines. */
+  /** The schema is documented, and checked in tests. It is absent if there is no response body or if the body consists of lines. */
   readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
@@ -140,7 +137,7 @@ export const isChangeBy = ({
   readonly isChange?: false;
 }): boolean => method !== 'GET' && isChange !== false;
 
-/** Infers the types of `run` from the schemas. */
+/** The types of `run` follow from the schemas. */
 export function managementEndpoint<
   Need,
   Context,
@@ -195,7 +192,7 @@ export function managementEndpoint<
   };
 }
 
-/** The resource before `:id`, or the first segment: `account` for `/accounts/:id/keys`. */
+/** For `/accounts/:id/keys` this is `account`: the resource before `:id`, or else the first segment. */
 function subjectKindOf(path: string): string {
   const parts = path.split('/').slice(1);
   const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
@@ -222,12 +219,10 @@ export function orNotFound<Found>(found: Found | null, what: string, id: string)
   return found;
 }
 
-/** 409: the request conflicts with the state of the resource. */
 export function conflict(message: string): GatewayError {
   return new GatewayError('conflict', { message });
 }
 
-/** 422: the request is well-formed but cannot be carried out. */
 export function unprocessable(message: string, param?: string): GatewayError {
   return new GatewayError('unprocessable', param === undefined ? { message } : { message, param });
 }

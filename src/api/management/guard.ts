@@ -21,7 +21,7 @@ import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 /** A shorter admin token could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
-/** The reason why a token is weak, as the predicate of a sentence; `null` if it is strong enough. */
+/** The reason is the predicate of a sentence; `null` if the token is strong enough. */
 export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
 interface ShownCredential {
@@ -39,7 +39,6 @@ export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>
 interface AdminAccess {
   /** Tokens outside the database, such as the token in the environment. */
   readonly tokens: readonly string[];
-  /** The token of the command line on this machine. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
 }
@@ -51,13 +50,12 @@ export interface AccountEntry {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Authenticates and authorizes requests to the admin API and the account API. */
 export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits) {
   const digests = tokens.map(hashSecretText);
 
   function findToken(bearer: string): Actor | null {
     const given = hashSecretText(bearer);
-    // Compares all digests in constant time.
+    // Comparing all digests takes constant time.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
@@ -127,7 +125,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   };
 }
 
-/** Errors that an attacker with guessed or stolen credentials causes. */
+/** An attacker with guessed or stolen credentials causes these errors. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
 const NOT_BY_KEY = 'API keys cannot use this address. Send an admin token, or sign in as an operator.';
@@ -142,7 +140,7 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** Does not reveal whether the account exists. */
+/** The error does not reveal whether the account exists. */
 export const notYourAccount = (accountId: string): GatewayError =>
   new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The default message of a validation error: the expected value, and the received value if it is short. */
+/** The message names the expected value, and the received value if it is short. */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
@@ -33,7 +33,7 @@ function boundOf(origin: string, input: unknown): string {
   return origin === 'array' ? ' items' : sentText(input);
 }
 
-/** Longer received texts are not quoted, because they could be secret. */
+/** A longer text could be secret, so it is not quoted. */
 const SHOWN_LENGTH_MAX = 20;
 
 function sentText(input: unknown): string {

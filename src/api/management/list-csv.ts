@@ -2,7 +2,6 @@ import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { LineStream } from './endpoint.ts';
 import type { Page } from './response-fields.ts';
 
-/** For endpoints that can also return their list as CSV. */
 export const LIST_LINES = {
   mediaType: 'text/csv',
   description: 'The whole list from the cursor on, if the request accepts text/csv.',
@@ -18,7 +17,7 @@ interface ListQuery {
 const CSV_PAGE = 500;
 
 /**
- * Returns a page of a list, or all of the list after the cursor as CSV. The first page is read before anything is sent. `members`: the
+ * Returns a page of a list, or the whole list after the cursor as CSV. The first page is read before anything is sent. `members`: the
  * columns; a nested member such as `usage.images` has the title `images`.
  */
 export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(

@@ -6,7 +6,7 @@ import type { AccountEntry } from './guard.ts';
 /** Resources that an `:id` can name. Before the endpoint runs, the server checks that the resource belongs to the account. */
 export type OwnedResource = 'key' | 'call' | 'webhook';
 
-/** Must not read or change anything outside the scope in its context. */
+/** `run` must not read or change anything outside the scope in its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
   /** `null` if the path has no `:id`, or if the endpoint searches only its own account. */
   readonly resource: OwnedResource | null;
@@ -20,7 +20,7 @@ interface AccountDefinition<
   readonly resource?: OwnedResource;
 }
 
-/** Infers the types of `run` from the schemas. */
+/** The types of `run` follow from the schemas. */
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -7,7 +7,7 @@ import { type ChangeSubject, LineStream, type ManagementEndpoint, type Managemen
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
-  /** Whether something has changed although the request failed. */
+  /** True if something has changed although the request failed. */
   readonly hasChanged?: boolean;
 }
 
@@ -15,14 +15,13 @@ interface ChangeSource {
   readonly prefix: string;
   readonly clientAddress: string;
   readonly requestId: string;
-  /** The user that the command line reports; `null` for other clients. */
+  /** The user that the command line reports. */
   readonly localUser: string | null;
 }
 
 /**
- * Runs a change and records it in the audit log: the entry is written before the change and completed after it. The subject is read before
- * and after the change, outside its transaction, so the entry can include concurrent changes. Repeats and changes without effect leave no
- * entry.
+ * The entry in the audit log is written before the change and completed after it. The subject is read before and after the change, outside
+ * its transaction, so the entry can include concurrent changes. Repeats and changes without effect leave no entry.
  * @throws the error of `run`, or of the audit log if the entry cannot be written; then nothing is changed
  */
 export async function runRecorded<Need, Context extends ChangingContext>(
@@ -84,7 +83,6 @@ function isEqual(before: object | null, after: object | null): boolean {
   return before !== null && JSON.stringify(before) === JSON.stringify(after);
 }
 
-/** Returns `null` in place of a 404. */
 async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
     return await found;
@@ -105,7 +103,7 @@ function accountOf(value: object | null): string | null {
   return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
 }
 
-/** Such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
+/** Actions have names such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
 function actionOf({
   method,
   path,

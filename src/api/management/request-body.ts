@@ -13,25 +13,25 @@ interface RequestBodyLimits {
   readonly json: JsonScanLimits;
 }
 
-/** For authenticated callers. The largest real requests contain lists of models and networks. */
+/** Authenticated callers. Their largest requests contain lists of models and networks. */
 export const TENANT_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
-/** For requests without a credential, which contain names, passwords and links. */
+/** Callers without a credential, who send names, passwords and links. */
 export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
-/** Concurrent bodies of one account or user, including requests that wait. */
+/** The maximum number of concurrent bodies of one account or user, including requests that wait. */
 export const BODIES_MAX = 64;
 
 export interface ReceivedBody {
   /** @throws GatewayError `invalidRequest` if the body is not JSON, or if it contains a member twice, which is ambiguous */
   parse(): unknown;
-  /** May be called several times. */
+  /** It may be called several times. */
   release(): void;
 }
 

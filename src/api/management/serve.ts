@@ -22,13 +22,13 @@ import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
-/** Cost in the refusal throttle of a request beyond its caller's limits. The throttle delays rejections above 20 a second. */
+/** What a request beyond its caller's limits costs in the refusal throttle, which delays rejections above 20 a second. */
 const BUSY_COST = 5;
 
 export interface ManagementChange {
   readonly by: Actor;
   readonly action: string;
-  /** Empty if the endpoint has none. */
+  /** Empty if the endpoint has no `:id`. */
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string;
@@ -36,16 +36,15 @@ export interface ManagementChange {
 
 export interface ManagementWatch extends GuessLimits {
   readonly changes: AuditLog;
-  /** For the rate limits of changes of each actor and account. */
+  /** Counts for the rate limits of changes. */
   readonly changeCounts: ChangeCounts;
   readonly onChange: (change: ManagementChange) => void;
-  /** For tests: whether a response that does not match its schema fails the request. */
+  /** In tests, a response that does not match its schema fails the request. */
   readonly checksResponses: boolean;
   /** Divides processing time among callers; `null`: no limit. */
   readonly shares: TimeShares | null;
-  /** `null`: no limit. */
   readonly bodyBudgets: BodyBudgets | null;
-  /** Limits for one caller; absent: the defaults for a single process. */
+  /** The limits of one caller. By default, those of a single process. */
   readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
@@ -53,7 +52,7 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
   readonly prefix: string;
   readonly kind: RequestKind;
   readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
-  /** Authenticates and authorizes a request before its body is read. Can remove parameters from `query` that the endpoint does not have. */
+  /** Authenticates and authorizes a request before its body is read. It can remove parameters from `query`. */
   enter(
     endpoint: ManagementEndpoint<Need, Context> & Endpoint,
     request: FastifyRequest,
@@ -107,7 +106,6 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     });
   }
 
-  /** Returns the lines or the text of the response; `null` if it has no body. */
   async function carryOut(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
@@ -185,18 +183,17 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** Who is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
+/** The caller that is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
 function bodyTenantOf({ actor }: ChangingContext, tenant: string | null): BodyTenant | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: tenant ?? 'operators', isOnlyAccount: tenant === null };
 }
 
-/** Who is charged for the memory of a response text. */
 function textTenantOf(context: ChangingContext, tenant: string | null, network: string): BodyTenant {
   return bodyTenantOf(context, tenant) ?? { accountId: network, isOnlyAccount: false };
 }
 
-/** These rejections are throttled. */
+/** Throttles these rejections. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }

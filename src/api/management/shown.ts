@@ -5,7 +5,7 @@ type Showable<Response> = {
   readonly [Name in keyof Response]: Response[Name] | (string extends Response[Name] ? Date : never);
 };
 
-/** Returns only members that the schema contains, with instants as text. A new column stays private until the schema contains it. */
+/** A new column stays private until the schema contains it. Instants become text. */
 export function shown<Schema extends z.ZodObject>(schema: Schema, row: Showable<z.infer<Schema>>): z.infer<Schema> {
   const members = Object.keys(schema.shape).filter((name) => name in row);
   return Object.fromEntries(members.map((name) => [name, textIfDate(row[name])])) as z.infer<Schema>;

@@ -4,19 +4,16 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** Throttles clients that guess credentials. Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
+/** Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
 }
 
-/** The throttle delays rejections above 20 guesses a second. */
+/** What a guess costs in the refusal throttle, which delays rejections above 20 a second. */
 const GUESS_COST = 5;
 
-/**
- * Resolves when a refusal may be sent. All 256 networks of an IPv6 /56 are counted together. `what`: refusals of each kind are counted
- * separately.
- */
+/** Resolves when a refusal may be sent. `what`: each kind of refusal is counted separately. */
 export async function slowGuesses(
   { addresses, throttle }: GuessLimits,
   what: 'admin' | 'attempt',
@@ -43,7 +40,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** Also true if the queue of passwords to hash is full. */
+/** A full queue of passwords to hash counts as an attempt too. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

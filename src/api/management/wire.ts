@@ -11,9 +11,7 @@ import { at, count, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
 
-/** Wire formats of the admin API: money as decimal strings in yuan, instants in ISO 8601. */
-
-/** A hundred million yuan. With this limit, sums of the ledger cannot overflow. */
+/** A hundred million yuan: sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -43,13 +41,12 @@ const boundedText = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(200, 'At most 200 characters.'),
 );
 
-/** One line; surrounding white space is removed. */
+/** White space around the text is removed. */
 export const shortText = z
   .string({ error: 'Expected text.' })
   .trim()
   .pipe(boundedText.refine(isPlainText, 'Must not contain control characters or bidirectional marks.'));
 
-/** Used unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
@@ -138,7 +135,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** Derived from the account and the number of the entry, so the id needs no column. */
+/** The id needs no column, because it is derived from the account and the number of the entry. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }

@@ -61,7 +61,7 @@ export const keysOfRemoved = {
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
-/** What the audit log records about the keys of a removed member; `null`: the keys were kept. */
+/** For the audit log; `null`: the keys were kept. */
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
@@ -108,11 +108,11 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
-    /** The user may have left the account. If the user is `null`, there are no limits. */
+    /** The user may have left the account. */
     limitsOf: async (accountId: string, userId: string | null) =>
       (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
 
-    /** `keepsOwner`: refuses to remove the last owner's role. */
+    /** `keepsOwner`: the last owner keeps the role. */
     async change(
       accountId: string,
       userId: string,

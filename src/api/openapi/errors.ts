@@ -3,8 +3,6 @@ import { errorCatalogue } from '../../errors/catalogue.ts';
 import type { Envelope } from '../../errors/envelopes.ts';
 import type { SchemaCollection } from './json-schema.ts';
 
-/** Error responses, by the envelope of the address (contract, section 7). */
-
 const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
 const message = z.string().meta({ description: 'The error message, for people.' });
 const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
@@ -78,7 +76,7 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Adds the statuses that every address can return. */
+  /** The statuses that every address can return are added. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));

@@ -1,6 +1,6 @@
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 
-/** Returns the schema's example, or composes one from its members. `optional`: which optional members the example includes. */
+/** Composes an example from its members if the schema has none. `optional`: which optional members the example includes. */
 export function exampleOf(
   schema: JsonSchema,
   schemas: Pick<SchemaCollection, 'resolve'>,
@@ -68,7 +68,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   firstByteMs: 240,
 };
 
-/** The id of the schema can be a prefix of the name. */
+/** A name can have the id of the schema as a prefix. */
 const TEXTS: Readonly<Record<string, string>> = {
   'Account.id': 'acct_01JD7A6K3VQ2N8',
   'Key.id': 'key_01JD7A6K3VQ2N8',

@@ -6,7 +6,7 @@ export type JsonSchema = { readonly [member: string]: unknown };
 
 const REFERENCE = '#/components/schemas/';
 
-/** Converts zod schemas. Schemas with an `id` become components. */
+/** Schemas with an `id` become components. */
 export class SchemaCollection {
   readonly #kept = new Map<string, JsonSchema>();
 
@@ -24,7 +24,7 @@ export class SchemaCollection {
    * @throws if two different schemas, or two different forms of a schema, have the same id
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
-    // Wrapped in an array, because zod never makes the outermost schema a reference.
+    // Zod never makes the outermost schema a reference, so an array is converted.
     const list = z.toJSONSchema(z.array(schema), {
       io: form,
       override: ({ zodSchema, jsonSchema }) => {

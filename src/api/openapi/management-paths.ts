@@ -99,7 +99,6 @@ export function managementOperations(
   }
 }
 
-/** Omits the statuses that every address can return. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],

@@ -8,7 +8,7 @@ interface Operation {
 
 export interface PlacedOperation {
   readonly method: string;
-  /** As in the endpoint tables, with `:id`. */
+  /** The path contains `:id`, as in the endpoint tables. */
   readonly path: string;
   readonly operation: Operation;
 }
@@ -22,7 +22,6 @@ export function pathParameters(path: string, schema: object): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema }));
 }
 
-/** Derived from the address, so it is as stable. */
 export function operationIdOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');

@@ -118,7 +118,6 @@ export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   });
 }
 
-/** Computed from the rows that admissions write. */
 function remainderToWire(
   accountId: string,
   state: SubscriptionState | null,

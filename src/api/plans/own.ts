@@ -56,7 +56,7 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** In minutes since midnight. If the end is before the beginning, the range crosses midnight. */
+/** Minutes since midnight. If the end is before the beginning, the range crosses midnight. */
 const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
 
 const timeOfDay = z.strictObject({

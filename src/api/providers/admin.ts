@@ -7,7 +7,7 @@ import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 export interface ProviderAdminDependencies {
-  /** `null` if there is no such provider. Absent in processes that do not call providers. */
+  /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },

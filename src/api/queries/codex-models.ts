@@ -26,7 +26,7 @@ export function codexEntry([id, model]: readonly [string, ModelConfig]): object 
   };
 }
 
-/** Replaces Codex's own instructions, which exist only for its vendor's models. */
+/** Codex's own instructions exist only for its vendor's models. */
 const BASE_INSTRUCTIONS = `You are a coding agent in Codex CLI. You work in the user's workspace, together with the user.
 
 - Read the code that a change concerns before you change it. Follow the conventions of the repository, and what AGENTS.md files say.

@@ -32,12 +32,12 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** The models that an account sees at an address; `null`: all listed models. Allow-lists of keys can hide further models. */
+/** `null`: the account sees all listed models. Allow-lists of keys can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** The models of the account's active plan (contract 4.8); without a plan, none. */
+/** Without a plan there are no models (contract 4.8). */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -73,7 +73,7 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     capabilities: null,
   };
   if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // All configured models can be called, so all are active. Model lines are not configurable.
+  // Configured models can be called, so they are active. Model lines are not configurable.
   return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
@@ -89,7 +89,7 @@ interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
   readonly listsAliases: (client: Client) => boolean;
-  /** In addition to the members of a page. */
+  /** Members of the list in addition to those of a page. */
   readonly listFields: object;
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }

@@ -3,10 +3,10 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 /** The value of a repeated parameter is a list. */
 export type QueryString = Readonly<Record<string, unknown>>;
 
-/** In the format of the messages family. */
+/** The messages family defines these members. */
 interface Page<Item> {
   readonly data: readonly Item[];
-  /** In the direction of paging. */
+  /** Counts in the direction of paging. */
   readonly has_more: boolean;
   readonly first_id: string | null;
   readonly last_id: string | null;

@@ -31,7 +31,7 @@ export interface QueryDocument {
   readonly query: z.ZodObject | null;
 }
 
-/** Answered by the gateway itself: no provider, no reservation, no change. */
+/** The gateway answers a query itself: no provider, no reservation, no change. */
 export interface Query {
   readonly name: string;
   readonly document: QueryDocument;
@@ -41,10 +41,10 @@ export interface Query {
 
 export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
-  /** The smallest remainder of the budgets of the key and its owner; `null` if there is no budget. */
+  /** The smallest remainder of the budgets of the key and its owner; `null` without a budget. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The current plan, by the clock of the database. */
+  /** The database's clock decides which plan is current. */
   subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }

@@ -53,7 +53,7 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** Lists refusals for both APIs. The result contains only refusals of `of`, whatever filters the query has. */
+/** The result contains only refusals of `of`, even if the query asks for others. */
 export function refusalReader(dependencies: RefusalAdminDependencies) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {

@@ -14,7 +14,6 @@ import { requirePerson, Visit } from '../sessions/visit.ts';
 
 export type PeopleApiDependencies = SessionDependencies & OwnUserDependencies & LinkDependencies & OidcDependencies;
 
-/** Signing in and the user's own data, below the prefix of the account API. */
 export function peopleTable(dependencies: PeopleApiDependencies): PeopleEndpoint[] {
   return [
     ...sessionEndpoints(dependencies),

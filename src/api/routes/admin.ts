@@ -41,7 +41,7 @@ interface OfModel {
   readonly route: Route;
 }
 
-/** Health is that of this node; drains apply to all nodes. */
+/** Each node has its own health of routes; drains apply to all nodes. */
 export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpoint[] {
   const { health, catalog, credentialsOf, drains, clock } = dependencies;
 

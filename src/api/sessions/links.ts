@@ -21,7 +21,7 @@ export type LinkDependencies = SessionDependencies & {
 /** The token of the link is the only credential of these requests. */
 export const LINKS = '/links/';
 
-/** Sent in the body, because logs and browser histories contain URLs. */
+/** URLs are stored in logs and browser histories, so the token is sent in the body. */
 export const linkToken = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
 const lookAt = z.strictObject({ token: linkToken });
@@ -81,7 +81,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
     peopleEndpoint({
       method: 'POST',
       path: '/links/use',
-      // The user is known only after the link is used, so the id is read from the response.
+      // The id is read from the response, because the user is known only after the link is used.
       subject: { kind: 'user', responded: (response) => (response as z.infer<typeof whoAmIResponse>).user.id },
       status: 201,
       summary: 'Use a one-time link: set a password or accept an invitation, and sign in',
@@ -92,7 +92,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Failed attempts are limited, because each costs a password hash and a link can stay valid after an error.
+        // Each failure costs a password hash, and a link can stay valid after an error.
         if (typeof used === 'string') throw linkError(used, view);
         dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;

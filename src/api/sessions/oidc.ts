@@ -37,11 +37,11 @@ const returnTo = z
 const flow = z
   .strictObject({
     token: linkToken.optional(),
-    /** Adds the identity to the signed-in user. */
+    /** True: the identity is added to the signed-in user. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
     /** Required with `attach` if the user has a password. */
     currentPassword: password.optional(),
-    /** The user must sign in at the provider again, even with a session there. */
+    /** True: the user must sign in at the provider again, even with a session there. */
     again: z.boolean({ error: 'Expected true or false.' }).default(false),
     returnTo,
   })

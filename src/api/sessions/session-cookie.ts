@@ -5,7 +5,7 @@ import { isSecretToken } from '../../people/secret-token.ts';
 /** Browsers accept a cookie with this prefix only over https, for all paths and from exactly this host. */
 const SECURE_PREFIX = '__Host-';
 
-/** Decided by the configuration or a trusted proxy. */
+/** The configuration or a trusted proxy decides. */
 export function isSecureRequest(
   { headers, socket }: IncomingMessage,
   publicUrl: string | null,
@@ -23,7 +23,7 @@ function secretCookie(name: string) {
     return `${nameOf(name, isSecure)}=${value}; ${attributes}`;
   }
   return {
-    /** `null` if absent or malformed. Only the name for this scheme counts, because a neighboring host may have set a cookie over http. */
+    /** The cookie of the other scheme is ignored, because a neighboring host may have set it over http. */
     read({ headers }: IncomingMessage, isSecure: boolean): string | null {
       const wanted = `${nameOf(name, isSecure)}=`;
       const values = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
@@ -31,14 +31,13 @@ function secretCookie(name: string) {
       return found?.slice(wanted.length) ?? null;
     },
     set,
-    /** A `Set-Cookie` header that deletes the cookie. */
     end: (isSecure: boolean): string => set('', isSecure, 0),
   };
 }
 
 export const sessionCookie = secretCookie('faregate_session');
 
-/** Identifies the browser that began an OpenID sign-in. The provider's redirect is a top-level navigation, so `SameSite=Lax` allows it. */
+/** The provider's redirect is a top-level navigation, so `SameSite=Lax` lets browsers send this cookie. */
 export const flowCookie = secretCookie('faregate_oidc');
 
 function nameOf(name: string, isSecure: boolean): string {

@@ -38,7 +38,7 @@ export class Visit {
     this.actor = actor;
   }
 
-  /** May only be called in endpoints that require a signed-in user. */
+  /** Only endpoints that require a signed-in user may read it. */
   get user(): UserActor {
     if (this.actor.kind !== 'user') throw new Error('this endpoint does not require a signed-in user');
     return this.actor;
