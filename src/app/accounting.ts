@@ -40,15 +40,15 @@ interface AccountingDependencies
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Wires the accounting of a node: its partitions (`partition-accounting.ts`), and what they share, such as the journal, the estimate of the
- * database's clock and the stores of the directory. Starts nothing.
+ * Wires the partitions of a node (`partition-accounting.ts`) and what they share, such as the journal, the estimate of the database's clock
+ * and the stores of the directory. Nothing is started.
  * @throws if the journal's directory cannot be used
  */
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // Opened first: if the data directory is unusable, nothing has to be stopped yet. Nodes of different databases can share a data
-  // directory, so each database has its own subdirectory.
+  // The journal is opened first: if the data directory is unusable, nothing has to be stopped yet. Nodes of different databases can share a
+  // data directory, so each database has its own subdirectory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
@@ -100,15 +100,15 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...joined,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    /** In epoch milliseconds, read through the caller's connection pool. */
+    /** The caller's connection pool reads the time, in epoch milliseconds. */
     databaseNowMs: async ({ subscriptions }: Pick<typeof joined.balances, 'subscriptions'>): Promise<number> =>
       testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs()),
     directoryQuestions,
-    /** Indexed by partition number. */
+    /** The index is the partition number. */
     partitionQuestions: routes.all.map(({ questions }) => questions),
     addedPartitions,
     knownPartitions: known,
-    /** For calls. The management APIs have a separate store. */
+    /** Used by calls. The management APIs have a separate store. */
     keyStatuses: createKeyStatusStore(directory),
     adminPools,
     admin: {

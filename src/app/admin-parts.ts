@@ -50,7 +50,7 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
 
 type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 
-/** Differ between a gateway and a command that opens the database itself. */
+/** A gateway and a command that opens the database itself have different ones. */
 type OfProcess =
   | 'auditLedger'
   | 'changes'
@@ -71,14 +71,13 @@ interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
   readonly directory: DirectoryDatabase;
   readonly adminTokens: AdminTokensStore;
   readonly settings: () => Pick<Settings, 'config' | 'catalog' | 'plans' | 'localTime'>;
-  /** The key cache of this process. */
   readonly principals: Pick<Principals, 'forget'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** Wires the management APIs for a gateway, or for a command that opens the database itself. */
+/** A command that opens the database itself uses these APIs too. */
 export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;

@@ -21,40 +21,40 @@ import type { NoticeOptions } from './notices.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** Open databases. The gateway closes them. */
+  /** The gateway closes these databases. */
   readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
   /** Each token needs at least 16 characters. */
   readonly adminTokens: readonly string[];
-  /** For this machine's command line. */
+  /** The token of this machine's command line. */
   readonly localToken?: string;
   /** Default: not the demo. */
   readonly servedAs?: ServedAs;
-  /** Whether no other process uses the database, as with a local database. Default: false. */
+  /** True if no other process uses the database, as with a local database. */
   readonly isOnlyNode?: boolean;
-  /** Set only if this process is one of several workers. */
+  /** Set in a worker. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
   /** For tests: the database's clock, which determines limits, claims and the billing day. */
   readonly testDatabaseClock?: Clock | undefined;
-  /** Monotonic, for the refusal throttle and the duration of requests. */
+  /** A monotonic clock for the refusal throttle and the duration of requests. */
   readonly monotonicMs?: () => number;
-  /** Also receive the report of every request. */
+  /** They receive the report of every request too. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
   /** For tests. */
   readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;
-  /** How long, and for how many bytes, a stream is read after its client has left. */
+  /** Limits on reading a stream after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** Stores the journal. Default: the disk of this machine. */
+  /** The journal's disk. By default, the disk of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
-  /** Default: `config` comes from no file. */
+  /** By default, `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */
   readonly stopped?: AbortSignal;
-  /** For tests: checks each management response against its schema. */
+  /** In tests, each management response is checked against its schema. */
   readonly checksResponses?: boolean;
   /** For tests. */
   readonly hashCost?: HashCost;
@@ -64,11 +64,9 @@ export interface GatewayOptions {
   readonly usageIntervalMs?: number;
 }
 
-/** What a worker gets from its primary process. */
+/** Services of the primary process. */
 export interface WorkerOptions {
-  /** This worker's share of the limits. */
   readonly part: Part;
-  /** Rate limits that the primary counts for all workers. */
   readonly guesses: Guesses;
   readonly scrapeAll: () => Promise<MetricsPage>;
   readonly readReadiness: ReadReadiness;

@@ -42,7 +42,7 @@ import { configOfWorker, refusalsRecorded, setBodyBudgets } from './worker-limit
 export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
 /**
- * Wires a gateway, migrates the database, and recovers the calls of earlier processes (`lifecycle.ts`). It does not listen until `listen`.
+ * Wires a gateway, migrates the database, and recovers the calls of earlier processes (`lifecycle.ts`). `listen` serves it.
  * @throws if an admin token could be guessed, or the database cannot be migrated or recovered; DemoMarkError if only one of database and
  * gateway is the demo's
  */
@@ -55,7 +55,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
   const part = options.worker?.part ?? WHOLE;
-  // Created first: if its packages are not installed, nothing has to be closed yet.
+  // Tracing is created first: if its packages are not installed, nothing has to be closed yet.
   const traces =
     config.tracing === undefined
       ? null

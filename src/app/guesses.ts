@@ -16,7 +16,6 @@ export interface Guesses {
   readonly changes: ChangeCounts;
 }
 
-/** Counts in this process. `hashCost`: by default the cost for real passwords. */
 export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): Guesses {
   return {
     attempts: new SignInLimits(monotonicMs),
@@ -26,10 +25,10 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
   };
 }
 
-/** `null`: the queue of hashes is full. */
+/** `null` if the queue of hashes is full. */
 type Hashed<Result> = { readonly result: Result } | null;
 
-/** The primary's handlers for its workers. */
+/** The primary handles these requests of its workers. */
 export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
@@ -46,7 +45,6 @@ export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesse
   };
 }
 
-/** Lets the primary process count. */
 export function guessesAt(primary: ProcessLink): Guesses {
   return {
     attempts: {
@@ -81,7 +79,6 @@ async function unlessBusy<Result>(work: Promise<Result>): Promise<Hashed<Result>
   }
 }
 
-/** @throws PasswordsBusyError */
 function orBusy<Result>(hashed: Hashed<Result>): Result {
   if (hashed === null) throw new PasswordsBusyError();
   return hashed.result;

@@ -21,11 +21,11 @@ import type { RefusalsStore } from '../requests/refusals-store.ts';
 
 /** A task must not hold locks for which other transactions wait long. */
 export interface HousekeepingTask {
-  /** For the log. */
+  /** The log shows this name. */
   readonly name: string;
   /** Absent for a task of the directory or the node. Tasks of one partition run one at a time. */
   readonly partition?: number;
-  /** Whether the task is tried once before the first call. */
+  /** True if the task is tried once before the first call. */
   readonly isBeforeCalls?: boolean;
   /**
    * Returns false if work remains; other results are ignored. The gateway waits for the task before it stops, so the task must end early
@@ -37,12 +37,11 @@ export interface HousekeepingTask {
 interface HousekeepingOptions {
   readonly tasks: readonly HousekeepingTask[];
   readonly logger: Logger;
-  /** For tests. */
   readonly timing?: HousekeepingTiming;
 }
 
 interface HousekeepingTiming {
-  /** Delay of the first round, which would otherwise compete with the first calls for the database. */
+  /** The first round would otherwise compete with the first calls for the database. */
   readonly startDelayMs?: number;
   readonly roundMs?: number;
   readonly retryMs?: number;
@@ -73,10 +72,7 @@ export class Housekeeping {
   readonly #startDelayMs: number;
   readonly #times: Required<Omit<HousekeepingTiming, 'startDelayMs'>>;
   readonly #stopping = new AbortController();
-  /**
-   * The last run in each partition. Tasks of one partition share a connection pool, so they run in sequence. The first partition shares its
-   * pool with the directory.
-   */
+  /** Tasks of one partition share a connection pool, so they run in sequence. The first partition shares its pool with the directory. */
   readonly #last = new Map<number, Promise<void>>();
   #startTimer: NodeJS.Timeout | undefined;
 
@@ -95,7 +91,6 @@ export class Housekeeping {
     this.#startTimer.unref();
   }
 
-  /** Never throws. */
   async round(): Promise<void> {
     clearTimeout(this.#startTimer);
     await this.#runAll(this.#all);
@@ -151,15 +146,15 @@ interface PartitionStores {
 }
 
 interface HousekeepingDependencies {
-  /** Estimated by this node. */
+  /** This node estimates the database's clock. */
   readonly databaseClock: Clock;
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  /** Indexed by partition number. */
+  /** The index is the partition number. */
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
-  /** Whether this process has not opened all partitions of the database. */
+  /** True if this process has not opened all partitions of the database. */
   readonly isOutgrown: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
@@ -172,13 +167,12 @@ interface HousekeepingDependencies {
 
 const DAY_MS = 86_400_000;
 
-/** Hourly tasks prepare months of call records and delete what has expired. */
 export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingTask[] {
   const { databaseClock, partitions } = deps;
   const pool = deps.directory.pool('housekeeping');
   const changes = createChangesStore(pool);
   const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
-  /** One task per partition, so that each fails and is retried alone. */
+  /** Each partition's task fails and is retried alone. */
   const inEach = (
     name: string,
     run: (stores: PartitionStores, signal: AbortSignal) => Promise<unknown>,
@@ -222,14 +216,14 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // Last, because the first run may take long.
+    // The first run may take long, so this task is last.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
     ...peopleTasks(pool, deps.clock),
   ];
 }
 
 function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
-  // Unused by deletion.
+  // Deletion does not use session times.
   const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
   const links = createLinkStore(pool);
   const flows = createOidcFlowStore(pool);

@@ -28,7 +28,7 @@ type CallAccounting = Pick<
 type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> & Pick<CallAccounting, 'questions'>;
 
 /**
- * Routes operations on an account to its partition, and operations on all accounts to every partition. A single partition is returned
+ * An operation on an account goes to its partition, an operation on all accounts to every partition. A single partition is returned
  * unchanged.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
@@ -48,7 +48,7 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
       keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
     },
-    // In the background, so that a failed or slow partition does not delay the others.
+    // Key uses are noted in the background, so a failed or slow partition does not delay the others.
     keyUses: {
       // If the account's partition cannot be found, this use is lost; the next one is noted again.
       note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),

@@ -23,7 +23,7 @@ export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   const { config, databases, logger, servedAs = { isDemo: false, demoAccountId: null } } = options;
   makePrivateDirectory(config.database.dataDir, logger);
   await requireReadableSchema(databases.directory);
-  // Checked before and after the migration, because another node can mark the database in between.
+  // The mark is checked before and after the migration, because another node can set it in between.
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
   await setDemoMark(databases.directory, servedAs);
@@ -48,14 +48,14 @@ async function openPartitions({ config, databases, logger, stopped }: GatewayOpt
 interface StartDependencies {
   readonly accounting: Accounting;
   readonly housekeeping: Housekeeping;
-  /** Whether no other process can use the database, because it is local. */
+  /** True if no other process can use the database, because it is local. */
   readonly isOnlyNode: boolean;
   readonly removeOldUploads: () => Promise<unknown>;
 }
 
 /**
- * Recovers the work of earlier processes before the first call: settlement records in journals first, because those outcomes are known;
- * then calls of dead nodes, housekeeping, and uploads left on disk.
+ * Recovers the work of earlier processes before the first call. Settlement records in journals come first, because those outcomes are
+ * known; calls of dead nodes, housekeeping, and uploads on disk follow.
  * @throws if a phase fails; everything that was started is stopped by then
  */
 export async function recoverAndStart({ accounting, housekeeping, ...deps }: StartDependencies): Promise<void> {
@@ -91,7 +91,6 @@ interface ShutDownDependencies {
   readonly publicApi: PublicApi;
   readonly management: ManagementApis;
   readonly metrics: ServedMetrics;
-  /** Writes buffered data of request observers. */
   readonly flushObservers: () => Promise<unknown>;
   readonly logger: Logger;
 }
@@ -133,6 +132,6 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   accounting.questions.stop();
   accounting.directoryQuestions.stop();
   await deps.metrics.close();
-  // Closes the partitions too.
+  // This closes the partitions too.
   await deps.directory.close();
 }

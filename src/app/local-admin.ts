@@ -43,8 +43,8 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API without a socket, for a command that opens the database itself. Does no housekeeping, recovery or migration. `localUser`:
- * the user of the command line, for the audit log. `databases` must have the schema of this program and stay open after `close`.
+ * Serves the admin API without a socket, for a command that opens the database itself. There is no housekeeping, recovery or migration.
+ * `localUser`: the user of the command line, for the audit log. `databases` must have the schema of this program; `close` leaves them open.
  */
 export function createLocalAdmin(
   config: Config,
@@ -72,7 +72,7 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // No deadlines: a command can wait for the database.
+  // A command can wait for the database, so there is no deadline.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -107,7 +107,7 @@ export function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // No key cache here. The database notifies running gateways of changed keys and accounts.
+    // This process has no key cache. The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -127,14 +127,14 @@ export function createLocalAdmin(
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),
     periods: () => runningPeriods(settings.localTime, clock.nowMs()),
-    // Pauses between steps, because gateways may be using the database.
+    // The audit pauses between its steps, because gateways may be using the database.
     auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
     ...limits,
     changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
-    // Not logged: the operator is at this terminal.
+    // The operator at this terminal sees the change.
     onChange: () => undefined,
     checksResponses: false,
     shares: null,

@@ -44,7 +44,6 @@ interface ManagementDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
   readonly nodeId: string;
-  /** This process's share of the limits. */
   readonly part: Part;
   readonly databases: PartitionedDatabases;
   readonly accounting: Accounting;
@@ -57,7 +56,7 @@ interface ManagementDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly guesses: Guesses;
-  /** For the OpenAPI description. */
+  /** The OpenAPI document describes them too. */
   readonly publicTable: readonly Endpoint[];
   readonly clock: Clock;
   readonly monotonicMs: () => number;

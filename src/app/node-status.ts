@@ -30,7 +30,7 @@ import type { Notices } from './notices.ts';
 /** How long `/readyz` waits for the database. */
 const READINESS_MS = 1_000;
 
-/** Pings with a deadline. Concurrent callers share one ping. */
+/** Concurrent callers share one ping. */
 export function createReadiness(ping: () => Promise<unknown>, timeoutMs = READINESS_MS): () => Promise<boolean> {
   const inTime = new InTime(timeoutMs);
   const ask = shareInFlight(() =>
@@ -50,14 +50,13 @@ interface StatusDependencies {
   readonly clock: Clock;
 }
 
-/** Whether a node takes calls. */
 export class NodeStatus {
   readonly #accounting: StatusDependencies['accounting'];
   readonly #clock: Clock;
   #isCloseAnnounced = false;
-  /** When the last reload was, and whether the configuration file is valid and in force. */
+  /** `isInForce`: the configuration file is valid and in force. */
   reload: NodeFigures['reload'];
-  /** Tests the directory only: a node that has lost a partition still serves the accounts of the others. */
+  /** A node that has lost a partition still serves the accounts of the others, so only the directory is tested. */
   readonly isDatabaseUp: () => Promise<boolean>;
 
   constructor({ directory, accounting, clock }: StatusDependencies) {
@@ -69,12 +68,12 @@ export class NodeStatus {
     );
   }
 
-  /** Does not consider the database. */
+  /** A database that is down does not change this value. */
   get takesCalls(): boolean {
     return !this.#isCloseAnnounced && this.#accounting.settlement.canTakeCalls;
   }
 
-  /** For this process alone, even if it is one of several workers. */
+  /** The readiness of this process alone, even in a worker. */
   readonly readReadiness = async (): Promise<Readiness> => {
     const { databaseClock, addedPartitions } = this.#accounting;
     const isReady = this.takesCalls && (await this.isDatabaseUp());
@@ -110,7 +109,7 @@ interface MeasuredNode {
   readonly notices: Pick<Notices, 'figures'>;
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
-  /** As the gateway was started; 1 for a single process. */
+  /** Configured number of workers; 1 for a single process. */
   readonly workers: number;
   readonly clock: Clock;
 }
@@ -195,14 +194,14 @@ interface ServedMetricsDependencies {
   readonly app: FastifyInstance;
   readonly metrics: Metrics;
   readonly readNode: () => Promise<NodeFigures>;
-  /** Stopped by `close`. */
+  /** `close` stops it. */
   readonly eventLoop: EventLoopMonitor;
   /** Decides who may read the metrics at the gateway's own address. */
   readonly guard: Guard;
-  /** Serves metrics without a token, if configured. */
+  /** Serves metrics without a token. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
-  /** Set in workers; the primary serves the metrics of all workers. */
+  /** In a worker, the primary serves the metrics of all workers. */
   readonly worker: WorkerOptions | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -229,7 +228,7 @@ export class ServedMetrics {
         : createMetricsServer({ address, scrape, readReadiness, clock, ids, logger });
   }
 
-  /** For this process alone. */
+  /** The metrics of this process alone. */
   readonly report = (): Promise<MetricsReport> => this.#metrics.report(this.#readNode);
 
   /** Starts the server without a token and returns its address; `null` if none is configured. */

@@ -29,23 +29,22 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 
 /** For tests. */
 export interface NoticeOptions {
-  /** How often notices are searched for and sent. */
   readonly intervalMs?: number;
   readonly resolve?: Resolve;
-  /** For one delivery attempt. */
+  /** The deadline of one delivery attempt. */
   readonly deadlineMs?: number;
   readonly graceMs?: number;
 }
 
 interface NoticesDependencies {
   readonly databases: PartitionedDatabases;
-  /** For the management APIs. */
+  /** Connection pools of the management APIs. */
   readonly adminPools: PlacedPools;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
   readonly nodeId: string;
   readonly clock: Clock;
-  /** Estimated by this node. */
+  /** This node estimates the database's clock. */
   readonly databaseClock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -54,7 +53,6 @@ interface NoticesDependencies {
 
 const FINDER_INTERVAL_MS = 2_000;
 
-/** Finds and sends notices in the background. */
 export class Notices {
   readonly webhooks: Webhooks;
   readonly #settings: SettingsInForce;
@@ -149,7 +147,7 @@ export class Notices {
     this.#dispatcher.start();
   }
 
-  /** For tests: searches for notices and sends them. */
+  /** For tests. */
   async settle(): Promise<void> {
     const rounds = await Promise.allSettled(this.#finders.map((finder) => finder.round()));
     // Notices are sent even if one finder fails.
@@ -165,7 +163,7 @@ export class Notices {
   }
 }
 
-/** For a command that opens the database itself. A running gateway sends the notices that it queues. */
+/** A running gateway sends the notices that a command queues. */
 export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),

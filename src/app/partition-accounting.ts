@@ -46,7 +46,7 @@ import type { NodeObservers } from '../telemetry/metrics.ts';
 export interface PartitionAccountingDependencies {
   /** Of the directory, only the list of dead nodes is read. */
   readonly databases: HomeDatabases;
-  /** For error messages; `null` if there is only one partition. */
+  /** Error messages show it; `null` if there is only one partition. */
   readonly number: number | null;
   readonly settings: SettingsInForce;
   /** Identifies this process in reservations and journals. */
@@ -59,7 +59,7 @@ export interface PartitionAccountingDependencies {
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Shared by request bodies and stored responses. */
+  /** Request bodies and stored responses share this budget. */
   readonly budget: StoredResponseBudget;
   /** For tests. */
   readonly usageIntervalMs: number | undefined;
@@ -69,7 +69,7 @@ export interface PartitionAccountingDependencies {
 
 export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
 
-/** Wires a partition: its calls from admission to settlement, query deadlines, recovery and stores. Starts nothing. */
+/** Wires the calls of a partition from admission to settlement, its query deadlines, recovery and stores. Nothing is started. */
 export function createPartitionAccounting(deps: PartitionAccountingDependencies) {
   const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } = deps;
   const { partition } = databases;

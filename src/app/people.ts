@@ -25,7 +25,7 @@ import type { Guesses } from './guesses.ts';
 interface PeopleDependencies {
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly config: () => Config;
-  /** The listening address, for links if no public address is configured. */
+  /** Links contain the listening address if no public address is configured. */
   readonly ownUrl: () => string;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ interface PeopleDependencies {
   readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Absent: whoever creates a link has to pass it on. */
+  /** If absent, the creator of a link passes it on. */
   readonly deliverLink?: DeliverLink;
   /** Absent if no mail is sent. */
   readonly countMail?: CountMail;

@@ -28,7 +28,6 @@ interface GatewayDependencies {
   readonly shutDown: () => Promise<void>;
 }
 
-/** Used by `serve` and tests. */
 export class RunningGateway {
   /** `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
@@ -38,7 +37,7 @@ export class RunningGateway {
   readonly notices: Pick<Notices, 'settle'>;
   /** For tests. */
   readonly housekeeping: Pick<Housekeeping, 'round'>;
-  /** For this worker alone, read by the primary. */
+  /** The primary reads the metrics and readiness of this worker. */
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
@@ -70,7 +69,7 @@ export class RunningGateway {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
 
-  /** Applies to calls that begin from now on. The listening address and the database do not change. */
+  /** The configuration applies to calls that begin from now on. The listening address and the database do not change. */
   reload(next: Config): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
     // All workers reload the same file, so only the first one records the reload.
@@ -82,7 +81,7 @@ export class RunningGateway {
     status.reloaded();
   }
 
-  /** For the metrics: whether the configuration file is valid and in force. */
+  /** The metrics show whether the configuration file is valid and in force. */
   configDecided(isInForce: boolean): void {
     this.#deps.status.configDecided(isInForce);
   }
@@ -92,7 +91,7 @@ export class RunningGateway {
     this.#deps.settings.retryCredentials();
   }
 
-  /** `/readyz` responds with 503 while calls are still served. Returns how long load balancers have to notice. */
+  /** `/readyz` responds with 503 while calls are still served. Load balancers have the returned time to notice this. */
   announceClose(): { readonly drainDelayMs: number } {
     this.#deps.status.announceClose();
     return { drainDelayMs: this.#deps.settings.current.config.server.drainDelay };

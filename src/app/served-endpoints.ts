@@ -34,7 +34,6 @@ interface PublicApiDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'requestWorkers' | 'randomSource' | 'abortLimits'>;
   readonly table: readonly Endpoint[];
-  /** This process's share of the limits. */
   readonly part: Part;
   readonly accounting: Accounting;
   readonly settings: SettingsInForce;
@@ -43,13 +42,12 @@ interface PublicApiDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly bodyBudgets: BodyBudgets;
-  /** For spooled uploads. */
+  /** Uploads are spooled here. */
   readonly spoolDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Calls and free queries at the public addresses. */
 export class PublicApi {
   readonly admissionQueue = createAdmissionQueue();
   readonly requestWorkers: RequestWorkers;
@@ -100,7 +98,6 @@ export class PublicApi {
     });
   }
 
-  /** Updates the public catalog. */
   reload(config: Config): void {
     this.#catalog = this.#describeCatalog(config);
   }

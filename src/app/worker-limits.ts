@@ -26,7 +26,6 @@ import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
  * divides its own limit (`http/refusal-throttle.ts`).
  */
 
-/** Divides the limits of the server, of providers and of plan queues. */
 export function configOfWorker(config: Config, part: Part): Config {
   if (part.count === 1) return config;
   const { server } = config;
@@ -49,7 +48,7 @@ export function configOfWorker(config: Config, part: Part): Config {
   };
 }
 
-/** Settings too small to divide: each worker gets what one call needs, so together the workers exceed the configured limit. */
+/** These settings are too small to divide: each worker gets what one call needs, so together the workers exceed the configured limit. */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
   const { memoryBytes, diskBytes } = largestBodies(server);
@@ -60,7 +59,7 @@ export function settingsBeyond({ server, providers }: Config, workers: number): 
   ];
 }
 
-/** At least what one body of the largest size needs. */
+/** A worker gets at least what one body of the largest size needs. */
 export function budgetsOfWorker(
   { memoryBytes, diskBytes }: BodyBudgetLimits,
   server: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>,
@@ -103,7 +102,6 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
  */
 export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
-/** A worker's share of `TENANT_SHARE`, and of concurrent streams and bodies. */
 export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
   const { atOnceMax, waitingMax, burstMs, share } = TENANT_SHARE;
   return {
@@ -121,7 +119,6 @@ export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'qu
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
 }
 
-/** Refusals that are recorded individually per minute. */
 export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
@@ -129,7 +126,7 @@ export function refusalsRecorded(part: Part): number {
 /** With fewer connections, key look-ups would wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
-/** Connections for single statements. Batches and other pools need few, so they are not divided. */
+/** Single statements use these connections. Batches and other pools need few, so their connections are not divided. */
 export function statementConnections(part: Part): number {
   return Math.max(partOf(STATEMENT_CONNECTIONS_MAX, part), STATEMENT_CONNECTIONS_MIN);
 }
