@@ -55,9 +55,8 @@ export class Visit {
   }
 
   /**
-   * Creates a session and sets its cookie. Returns the session's id, or `null` if the user may no longer sign in. `checkedHash`: the hash
-   * that the password matched; `null` if a link has just set the password. `authenticatedAtMs`: when the user proved their identity;
-   * `null`: unknown.
+   * Returns the session's id, or `null` if the user may no longer sign in. `checkedHash`: the hash that the password matched; `null` if a
+   * link has just set the password. `authenticatedAtMs`: when the user proved their identity; `null`: unknown.
    */
   async beginSession(
     userId: string,
@@ -85,7 +84,7 @@ export class Visit {
     this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
-  /** The handle of the OpenID sign-in that is pending in this browser. */
+  /** Identifies the OpenID sign-in that is pending in this browser. */
   get flowHandle(): string | null {
     return flowCookie.read(this.#request.raw, this.#isSecure);
   }
@@ -107,7 +106,7 @@ export class Visit {
   }
 }
 
-/** Only printable ASCII, because header values can contain terminal control characters. */
+/** Other characters are removed, because header values can contain terminal control characters. */
 function userAgentOf({ headers }: FastifyRequest): string | null {
   const text = (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
   return text === '' ? null : text;

@@ -85,7 +85,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** Parses names such as `model,day` into sort order; `key` implies `account`. */
+/** Returns names such as `model,day` in a fixed order. `key` implies `account`. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);

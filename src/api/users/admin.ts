@@ -61,7 +61,7 @@ const userList = z
   .strictObject({
     ...page,
     search: filterText.optional(),
-    /** Matches the complete name with which the user signs in. */
+    /** The complete name with which the user signs in. */
     signInName: filterText.optional(),
     operators: z.enum(['true']).optional(),
   })

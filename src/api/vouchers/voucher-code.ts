@@ -20,7 +20,7 @@ export const voucherCodeBody = z
 
 const ERRORS: Readonly<Record<RedeemRefusal, (accountId: string) => GatewayError>> = {
   unknown_account: (accountId) => notFound('account', accountId),
-  // The same error as for a code that another account has redeemed: it does not reveal which codes exist.
+  // A code that another account has redeemed causes the same error, which does not reveal that the code exists.
   unknown_code: () =>
     new GatewayError('pathUnknown', { message: 'There is no such voucher, or it can no longer be redeemed.' }),
   expired: () => conflict('This voucher has expired.'),

@@ -90,7 +90,7 @@ function createdToWire(
   }
 }
 
-/** Names the field in the error of a refused address. */
+/** The error of a refused address names the field. */
 async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
