@@ -6,7 +6,7 @@ export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
   readonly lastEntryNo: bigint;
-  /** `null`: the configured threshold applies. */
+  /** `null` if the configured threshold applies. */
   readonly lowBalanceNano: bigint | null;
   readonly subscriptions: readonly SubscriptionFacts[];
 }
@@ -22,7 +22,7 @@ export interface SubscriptionFacts {
   readonly periodTokens: number;
 }
 
-/** The level of the subject's last notice, while the level still applies. */
+/** The level at which the subject last caused a notice, while it still applies. */
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
@@ -33,9 +33,9 @@ export interface NoticeState {
 
 export interface AccountTerms {
   readonly nowMs: number;
-  /** `null`: only accounts with a threshold of their own have one. */
+  /** `null` if only accounts with a threshold of their own have one. */
   readonly lowBalanceNano: bigint | null;
-  /** Percentages of a plan's quota that cause a notice, in ascending order. */
+  /** A notice is due at these percentages of a plan's quota, in ascending order. */
   readonly planPercents: readonly number[];
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
@@ -57,7 +57,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/** Each threshold causes one notice until it can be crossed again. */
+/** A threshold causes one notice until it can be crossed again. */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,
@@ -76,7 +76,7 @@ export function decideAccount(
 
 const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
-/** A low balance stays low until it exceeds the threshold by a tenth; otherwise a balance near the threshold would cause many notices. */
+/** A low balance stays low until it exceeds the threshold by a tenth. Otherwise a balance near the threshold would cause many notices. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
   isNotified: boolean,
@@ -157,7 +157,7 @@ function decidePlan(
   });
 }
 
-/** Usage in the current period. Counters belong to the period of the last counted call; if that period is over, usage is 0. */
+/** Counters belong to the period of the last counted call. If that period is over, nothing is used. */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

@@ -15,8 +15,8 @@ interface AccountFinderDependencies {
 }
 
 /**
- * Decides notices of a partition's accounts in the background, from the queue of changed accounts. Each partition has its own finder, so an
- * unavailable partition does not delay the others.
+ * Takes changed accounts from the queue in the background. Each partition has its own finder, so an unavailable partition does not delay
+ * the others.
  */
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;

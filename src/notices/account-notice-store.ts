@@ -19,7 +19,7 @@ import { readThresholds } from './threshold-store.ts';
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** Avoids a transaction if the queue is empty. */
+/** An empty queue needs no transaction. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -109,7 +109,7 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // Last, because it locks receivers that finders of other partitions wait for.
+        // Finders of other partitions wait for the receivers that this locks, so it comes last.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),
@@ -132,7 +132,7 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-/** Omits accounts that do not exist. Thresholds are read after the queue, because setting one later queues the account again. */
+/** Setting a threshold queues the account again, so thresholds are read after the queue. */
 async function readFacts(
   transaction: TransactionOverBoth,
   ids: readonly string[],

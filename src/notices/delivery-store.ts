@@ -8,7 +8,7 @@ import type { Notice } from './notice.ts';
  * the node dies, the lease expires and another node continues.
  */
 
-/** Each has a separate concurrency limit. */
+/** Each channel has its own concurrency limit. */
 export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -45,7 +45,7 @@ const PENDING = selection({
     atMs: instantColumn('n.at'),
   }),
   attempts: countColumn('d.attempts'),
-  /** `null` for mail, and if the endpoint was deleted. */
+  /** `null` for mail and for a deleted endpoint. */
   endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
     ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
   ),
@@ -69,7 +69,7 @@ const lockReceiver: Statement = {
   text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
-/** Works without the lease: the result of an attempt is valid even if the lease has expired. */
+/** The result of an attempt is valid even if the lease has expired. */
 const recordAttempt: Statement = {
   name: 'deliveries.record-attempt',
   text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
@@ -82,7 +82,6 @@ const setFailures: Statement = {
   text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
 };
 
-/** Usually updates no row. */
 const endpointSucceeded: Statement = {
   name: 'deliveries.endpoint-succeeded',
   text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',
@@ -146,7 +145,7 @@ export function createDeliveryStore(database: DirectoryPool) {
     },
     next: async ({ receiver }: Lease, nowMs: number) =>
       PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    /** Returns whether the lease is still held and the receiver can get more notices. */
+    /** Returns whether the lease is held and the receiver can get more notices. */
     record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -166,7 +165,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** Applies a cooldown after consecutive failures. */
+    /** After consecutive failures, the receiver has a cooldown. */
     release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
@@ -180,7 +179,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    /** At most 10,000. */
+    /** Counts at most 10,000. */
     async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
@@ -188,7 +187,7 @@ export function createDeliveryStore(database: DirectoryPool) {
   };
 }
 
-/** `null` if the lease is no longer held. */
+/** Returns `null` if the lease is no longer held. */
 async function lockHeld(
   transaction: DirectoryQueryable,
   { receiver, id }: Lease,

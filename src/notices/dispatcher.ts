@@ -16,12 +16,12 @@ import { type Notice, payloadOf } from './notice.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
-/** Deliveries of this node since its start, and the queue length of all nodes. */
+/** Counts of this node since its start, except `due`. */
 export interface DeliveryFigures {
   readonly delivered: number;
   readonly failed: number;
   readonly inFlight: number;
-  /** Receivers on all nodes that were due in the last round. */
+  /** Receivers of all nodes that were due in the last round. */
   readonly due: number;
 }
 
@@ -41,18 +41,18 @@ interface DispatcherDependencies {
   readonly graceMs?: number;
 }
 
-/** Receivers that a node serves concurrently. */
+/** Each node serves at most this many receivers concurrently. */
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
-/** Longer than an attempt and its database writes can take. */
+/** A lease outlasts an attempt and its database writes. */
 const LEASE_MS = 60_000;
-/** Notices sent to a receiver before others are served. */
+/** After this many notices to a receiver, others are served. */
 const BURST_NOTICES = 16;
 /** No further attempt starts after this time, so a slow receiver occupies its slot only briefly. */
 const BURST_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
-/** Only one node at a time serves a receiver, and sends its notices one by one, so a slow receiver delays only itself. */
+/** Only one node at a time serves a receiver, and sends its notices one by one. A slow receiver delays only itself. */
 export function createDispatcher(dependencies: DispatcherDependencies) {
   const {
     store,
@@ -81,7 +81,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     for (const lease of leases) {
       const work = serve(lease)
         .catch((error) => {
-          // The lease expires, and a node sends the notice again.
+          // The lease will expire, and a node will send the notice again.
           if (!isStopping)
             logger.warn({ err: error }, 'failed to record the result of a delivery; the notice will be sent again');
         })
@@ -125,7 +125,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     await store.release(lease, clock.nowMs(), receiverCooldownMs);
   }
 
-  /** `null` if the node is stopping and the result of the attempt is unknown. */
+  /** Returns `null` if the node is stopping and the result of the attempt is unknown. */
   async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
     try {
       if (channel === 'mail') {
@@ -196,12 +196,11 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
   };
 }
 
-/** The mail is retried later. */
 const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address or for this account.');
 
 const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 
-/** Omits e-mail addresses. */
+/** Logs contain no e-mail addresses. */
 function shown({ receiver, channel }: Lease): string {
   return channel === 'mail' ? 'mail' : receiver;
 }

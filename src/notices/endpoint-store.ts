@@ -8,10 +8,10 @@ import { ratesOfAskedSend } from './send-rates.ts';
 
 const ENDPOINTS = selection({
   id: textColumn('id'),
-  /** `null`: the operators own the endpoint, and it receives notices of all accounts. */
+  /** `null` if operators own the endpoint, which then receives notices of all accounts. */
   accountId: orNull(textColumn('account_id')),
   url: textColumn('url'),
-  /** Subscribed kinds; `null`: all kinds that the owner may get. */
+  /** `null`: all kinds that the owner may get. */
   events: orNull(listColumn<NoticeKind>('events')),
   status: textColumn<'active' | 'disabled'>('status'),
   statusReason: orNull(textColumn('status_reason')),
@@ -47,7 +47,7 @@ export type InsertedEndpoint =
   | { readonly outcome: 'made' | 'repeated'; readonly endpoint: WebhookEndpoint; readonly secret: string }
   | { readonly outcome: 'key_conflict' | 'too_many' | 'unknown_account' };
 
-/** Serializes the creation of endpoints of one owner. */
+/** An owner creates one endpoint at a time, so that the limit is exact. */
 const lockOwner: Statement = {
   name: 'webhooks.lock-owner',
   text: `select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`,
@@ -109,13 +109,13 @@ const deleteDeliveries: Statement = {
   text: 'delete from notice_deliveries where receiver = $1',
 };
 
-/** Locks in the same order as recording an attempt: receiver, then endpoint. */
+/** Recording an attempt locks in the same order: receiver, then endpoint. */
 const lockReceiver: Statement = {
   name: 'webhooks.lock-receiver',
   text: 'select from notice_receivers where receiver = $1 for update',
 };
 
-/** Ends a cooldown: the receiver is due at once. */
+/** The receiver is due at once, even during a cooldown. */
 const wakeReceiver: Statement = {
   name: 'webhooks.wake-receiver',
   text: `insert into notice_receivers as r (receiver, channel, next_at) values ($1, $2, $3)
@@ -163,7 +163,7 @@ export function createEndpointStore(database: DirectoryPool) {
   return {
     insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
       database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    /** Newest first. `accountId`: only endpoints of this account; `null`: all. */
+    /** The newest endpoint is first. `accountId`: only endpoints of this account; `null`: all. */
     list: async (accountId: string | null, beforeId: string | null, limit: number) =>
       ENDPOINTS.all(
         await (accountId === null
@@ -201,10 +201,9 @@ export function createEndpointStore(database: DirectoryPool) {
         await wake(transaction, endpoint, at);
         return true;
       }),
-    /** Queues the delivery again, regardless of its status. */
     redeliver: (endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery> =>
       database.transaction(async (transaction) => {
-        // Limited, because each redelivery sends a request to an arbitrary URL.
+        // Each redelivery sends a request to an arbitrary URL, so redeliveries are limited.
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';

@@ -5,7 +5,7 @@ import { lockOfPartition } from '../db/partition-locks.ts';
 
 /** Only one node at a time finds notices in the directory, and only one in each partition. */
 
-/** An arbitrary key shared by all nodes. */
+/** All nodes share this arbitrary key. */
 const FINDER_LOCK = 7_212_202_640;
 
 const tryLock: Statement = {
@@ -23,7 +23,6 @@ export async function lockOutFinders(transaction: QueryableOf<Home>, partition =
   return lock!.is_ours;
 }
 
-/** Waits for the directory's lock. */
 export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

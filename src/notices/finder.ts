@@ -23,17 +23,14 @@ interface FinderDependencies {
   readonly intervalMs: number;
 }
 
-/** How many days before a key expires its owners are notified. */
+/** Owners are notified this many days before a key expires. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-/** For scans of expiring keys and old notices. They use indexes, so they are cheap. */
+/** Scans for expiring keys and old notices use indexes, so they are cheap. */
 const SCAN_INTERVAL_MS = 60_000;
 
-/**
- * Finds notices about expiring keys and about this node's routes and credentials, and deletes old notices. `account-finder.ts` finds those
- * about balances and plans.
- */
+/** `account-finder.ts` finds notices about balances and plans. This finder also deletes old notices. */
 export function createFinder(dependencies: FinderDependencies): BackgroundJob {
   const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = dependencies;
   let lastScanAtMs = Number.NEGATIVE_INFINITY;

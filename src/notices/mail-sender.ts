@@ -18,7 +18,7 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Message id, the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
+  /** The message id is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
   readonly id: string | null;
 }
 
@@ -27,7 +27,7 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** For connecting, greeting and inactivity each. */
+/** Connecting, greeting and inactivity each have this limit. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
@@ -42,7 +42,7 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // Loaded on demand because most gateways send no mail.
+    // Most gateways send no mail, so the library is loaded on demand.
     const { createTransport } = await import('nodemailer');
     record.throwIfAborted();
     transport = createTransport({

@@ -16,7 +16,7 @@ interface WatchedRoute {
 
 interface WatchedCredential {
   readonly provider: string;
-  /** The credential's name in the configuration, never its value. */
+  /** The name in the configuration, never the value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -28,8 +28,8 @@ interface WatchTerms {
 }
 
 /**
- * Minimum interval in milliseconds between notices about one subject. Nodes detect an outage at different times, and a route may repeatedly
- * fail and recover.
+ * Interval between notices about one subject, in milliseconds. Nodes detect an outage at different times, and a route may repeatedly fail
+ * and recover.
  */
 const QUIET_MS = 3_600_000;
 
@@ -39,8 +39,8 @@ interface Problem {
 }
 
 /**
- * Watches for routes that stay down and credentials that providers refuse. Each causes one notice until it works again. Only current
- * problems of configured routes and credentials are remembered.
+ * A route that stays down, or a credential that a provider refuses, causes one notice until it works again. Only current problems of
+ * configured routes and credentials are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();
@@ -50,7 +50,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** Returns due notices again until they are passed to `markStored`. */
+  /** Returns a due notice again until it is passed to `markStored`. */
   findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -98,7 +98,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** Stored by this or another node. */
+  /** This or another node has stored the notices. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       const known = this.#problems.get(`${kind} ${subject}`);

@@ -7,12 +7,12 @@ import type { DueNotice } from './notice.ts';
 /** Each notice is stored together with its deliveries, and only once per occurrence (`dedupe_key`). */
 
 const KEYS_ROWS = 500;
-/** Per batch, with their deliveries. */
+/** One batch deletes this many notices with their deliveries. */
 const DELETED_ROWS = 500;
 
 /**
- * Stores notices that do not exist yet, with a delivery for each receiver. Does not shorten a receiver's cooldown. Uses
- * notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account, memberships_by_account and users_by_operator_role.
+ * A receiver's cooldown is not shortened. Uses notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account,
+ * memberships_by_account and users_by_operator_role.
  */
 const insertNotices: Statement = {
   name: 'notices.insert',
@@ -138,7 +138,8 @@ export function createNoticeStore(directory: DirectoryPool) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // Advances even without expiring keys: a key created later in this range must not be announced with a wrong number of days.
+          // The cursor advances even without expiring keys: a key created later in this range must not be announced with a wrong number of
+          // days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(
@@ -148,18 +149,17 @@ export function createNoticeStore(directory: DirectoryPool) {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
-    /** A lock serializes nodes: they neither store the same notice twice nor deadlock. */
+    /** A lock serializes nodes: they neither store a notice twice nor deadlock. */
     add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
         await waitForFinders(transaction);
         await addNotices(transaction, notices, options);
       }),
-    /** Returns the number of deleted notices. */
     deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,
   };
 }
 
-/** Inserts notices that do not exist yet. At most once per transaction, because it locks receivers in the order of their names. */
+/** Call this at most once per transaction, because it locks receivers in the order of their names. */
 export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],

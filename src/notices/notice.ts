@@ -10,13 +10,13 @@ export type NoticeKind = AccountKind | OperatorKind;
 
 export const TEST_KIND = 'webhook.test';
 
-/** Never contains secrets. */
+/** A notice never contains secrets. */
 type NoticeData = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Notice {
   readonly id: string;
   readonly kind: NoticeKind | typeof TEST_KIND;
-  /** `null`: only for operators. */
+  /** `null` if the notice is only for operators. */
   readonly accountId: string | null;
   /** The affected object; unique within the kind. */
   readonly subject: string;
@@ -28,14 +28,14 @@ export interface DueNotice {
   readonly kind: NoticeKind;
   readonly accountId: string | null;
   readonly subject: string;
-  /** Identifies the occurrence. At most one notice is stored for it. */
+  /** At most one notice is stored for each key. */
   readonly dedupeKey: string;
-  /** Drops the notice if one with the same kind and subject is younger than this, in milliseconds; 0: never. */
+  /** A notice is dropped if one with the same kind and subject is younger than this, in milliseconds. 0 drops none. */
   readonly quietMs: number;
   readonly data: NoticeData;
 }
 
-/** Signed, and identical for every attempt. */
+/** The payload is signed, and identical for every attempt. */
 export function payloadOf({ kind, atMs, data }: Notice): string {
   return JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
 }

@@ -3,7 +3,7 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { decideSend, type SendRate } from './send-rates.ts';
 
-/** Counts of recent sends are stored, so restarts and additional nodes do not raise the limit. */
+/** Restarts and additional nodes do not raise the limit, because the counts are stored. */
 
 /** Locks all rows in a fixed order, and creates missing ones. */
 const lockRates: Statement = {
@@ -28,7 +28,7 @@ const forgetRepaid: Statement = {
 )`,
 };
 
-/** Returns 0 if allowed, otherwise the time to wait in milliseconds, without counting. */
+/** Returns 0 if the send is allowed. Otherwise it is not counted, and the result is the time to wait in milliseconds. */
 export async function countSend(
   transaction: DirectoryQueryable,
   rates: readonly SendRate[],

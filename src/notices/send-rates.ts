@@ -2,23 +2,22 @@ import { createHash } from 'node:crypto';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 
 export interface SendRate extends Rate {
-  /** Sends are counted by this key. It contains no e-mail address in plain text. */
+  /** The key by which sends are counted. It contains no e-mail address in plain text. */
   readonly subject: string;
-  /** In units of the limit. */
   readonly cost: number;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Mails to one address. A notice costs one unit, because many keys of an owner may expire on one day. A link costs four, because somebody
- * else chose the address.
+ * Limit of mails to one address. A notice costs one unit, because many keys of an owner may expire on one day. A link costs four, because
+ * somebody else chose the address.
  */
 export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
 export const COSTS = { notice: 1, link: 4 } as const;
-/** Mails caused by one account. */
+/** Limit of mails that one account causes. */
 export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
-/** Tests and redeliveries per account and minute, for all endpoints together. */
+/** Limit of tests and redeliveries per account and minute, for all endpoints together. */
 export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };
 

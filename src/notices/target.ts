@@ -4,10 +4,10 @@ import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip
 
 /** Notices are sent only to the public internet and to networks that the operator allows. */
 
-/** Returns all addresses; empty if the hostname is unknown. */
+/** Returns no address if the hostname is unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** `addresses`: where a connection may go. */
+/** A connection may go only to `addresses`. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly addresses: readonly string[];
@@ -74,7 +74,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Uses sockets. `getaddrinfo` would occupy a thread that also writes files until a foreign name server responds. */
+/** `getaddrinfo` would occupy a thread that also writes files until a foreign name server responds, so sockets are used. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

@@ -9,11 +9,11 @@ export type SendResult =
   | {
       readonly outcome: 'failed';
       readonly status: number | null;
-      /** For the person who configured the receiver. Quotes nothing from the response. */
+      /** The text is for the person who configured the receiver. It quotes nothing from the response. */
       readonly error: string;
-      /** Whether further attempts would fail too. */
+      /** True if further attempts would fail too. */
       readonly isFinal: boolean;
-      /** Whether the receiver wants no more notices (HTTP 410). */
+      /** True if the receiver wants no more notices (HTTP 410). */
       readonly isGone: boolean;
     };
 
@@ -26,7 +26,7 @@ interface SignedNotice {
 }
 
 interface WebhookSenderDependencies {
-  /** In addition to the public internet. */
+  /** Allowed in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
   readonly deadlineMs?: number;
@@ -35,16 +35,16 @@ interface WebhookSenderDependencies {
 
 export type SendWebhook = (notice: SignedNotice, signal: AbortSignal) => Promise<SendResult>;
 
-/** For an attempt, from name resolution to the last byte read. */
+/** An attempt must end in this time, from name resolution to the last byte read. */
 const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** Bytes read and discarded of a response body, so that most connections close cleanly. */
+/** This much of a response body is read and discarded, so that most connections close cleanly. */
 const BODY_BYTES_MAX = 4 * 1024;
 /** A slower body would occupy one of the shared slots. */
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/** Sends Standard Webhooks. A connection uses only checked addresses, follows no redirects and serves one request. */
+/** The format is Standard Webhooks. A connection uses only checked addresses, follows no redirects and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,
@@ -72,7 +72,7 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
-  // Loaded on demand, because many gateways have no webhook endpoints.
+  // Many gateways have no webhook endpoints, so the libraries are loaded on demand.
   const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
@@ -130,7 +130,7 @@ function resultOf(status: number): SendResult {
   return failed(status, `The receiver responded with status ${status}.`);
 }
 
-/** A failure that can be retried. */
+/** The attempt can be repeated. */
 export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
   return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
@@ -139,11 +139,11 @@ function describe(error: unknown): string {
   if (error instanceof TargetRefusedError) return error.message;
   if (error instanceof errors.HeadersOverflowError) return 'The headers of the response are too large.';
   const code = (error as { readonly code?: unknown } | null)?.code;
-  // Only the error code, a fixed word of Node or its libraries: the message might quote the response.
+  // The message might quote the response, so only the error code is shown: a fixed word of Node or its libraries.
   return `The receiver could not be reached or sent no valid response${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** Stops waiting for work that cannot be aborted when the signal aborts. @throws the signal's reason */
+/** When the signal aborts, the work continues but its result is ignored. @throws the signal's reason */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
