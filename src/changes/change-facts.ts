@@ -6,7 +6,7 @@ export interface Bilingual {
   readonly zh: string;
 }
 
-/** Audit log rows contain only ids. */
+/** Rows of the audit log contain only ids. */
 export interface KnownNames {
   readonly accounts: ReadonlyMap<string, string>;
   readonly plans: ReadonlyMap<string, string>;
@@ -17,7 +17,7 @@ export type DescribedChange = Pick<
   'action' | 'outcome' | 'subjectKind' | 'subjectId' | 'accountId' | 'before' | 'after'
 >;
 
-/** Facts as text for sentences. A missing fact is an empty text in both languages. */
+/** A missing fact is an empty text in both languages. */
 export class ChangeFacts {
   readonly subjectKind: string;
   readonly subjectId: string | null;
@@ -31,17 +31,17 @@ export class ChangeFacts {
     this.#names = names;
   }
 
-  /** Before the change. */
+  /** Reads a field before the change. */
   was(name: string): Recorded {
     return memberOf(this.#change.before, name);
   }
 
-  /** After the change. */
+  /** Reads a field after the change. */
   is(name: string): Recorded {
     return memberOf(this.#change.after, name);
   }
 
-  /** After the change, or else before it. */
+  /** Reads a field after the change, or else before it. */
   either(name: string): Recorded {
     return this.is(name) ?? this.was(name);
   }
@@ -50,7 +50,7 @@ export class ChangeFacts {
     return this.#change.before !== null;
   }
 
-  /** Quoted. A subject without a name, such as a key, is identified by its prefix. */
+  /** A subject without a name, such as a key, is identified by its prefix. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }
@@ -101,7 +101,6 @@ export function roleOf(name: Recorded): Bilingual {
   return ROLES[String(name)] ?? NOTHING;
 }
 
-/** A memo, preceded by a colon. */
 export function remark(text: Recorded): Bilingual {
   const said = typeof text === 'string' ? text.trim() : '';
   return said === '' ? NOTHING : { en: `: ${said}`, zh: `：${said}` };

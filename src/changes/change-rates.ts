@@ -2,8 +2,8 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import type { Actor } from '../people/actor.ts';
 
 /**
- * Limits of changes, each of which writes an audit log row. An account's limit is higher than an actor's, so one actor cannot block the
- * others. Counts are in memory, of the primary process if there are several workers.
+ * Each change writes an audit log row. An account's limit is higher than an actor's, so one actor cannot block the others. With several
+ * workers, the primary counts.
  */
 export const CHANGE_RATES = {
   /** A user with all their keys, or an API key of an account, in the account API. */
@@ -16,7 +16,7 @@ export const CHANGE_RATES = {
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 
-/** Subjects per kind; the least recently used one is forgotten. */
+/** If there are more subjects of a kind, the least recently used one is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
 export interface CountedChange {
@@ -26,16 +26,14 @@ export interface CountedChange {
   readonly accountId: string | null;
 }
 
-/** Counts in this process, or in the primary of several workers. */
 export interface ChangeCounts {
-  /** Returns 0 if allowed, otherwise the wait in milliseconds, without counting. */
+  /** Returns 0 if the change is allowed. Otherwise it is not counted, and the result is the wait in milliseconds. */
   take(change: CountedChange): number | Promise<number>;
 }
 
 /**
- * The limits that a change counts against; `null` for the local command line, and for visitors, who have other limits. Removals have a
- * separate limit and do not count for the account: an owner can still revoke the key of an actor that makes too many changes. `accountId`:
- * the account in the account API.
+ * Returns `null` for the local command line, and for visitors, who have other limits. Removals have a separate limit and do not count for
+ * the account: an owner can still revoke the key of an actor that makes too many changes.
  */
 export function countedChange(
   actor: Actor,

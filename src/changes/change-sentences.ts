@@ -11,10 +11,10 @@ import {
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** Omits the actor and begins with a participle, so that it can follow "may have". */
+/** A sentence omits the actor and begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
-/** For an account or a user, with its status and name. */
+/** The subject is an account or a user. */
 const changed =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -45,7 +45,6 @@ const fixed = (en: string, zh: string): Sentence => {
   return (facts) => ({ en: filled(en, 'en', facts), zh: filled(zh, 'zh', facts) });
 };
 
-/** For a ledger entry on an account's balance. */
 const posted =
   (write: (amount: Recorded, account: Bilingual) => Bilingual): Sentence =>
   (facts) => {
@@ -74,7 +73,7 @@ const resolved: Sentence = (facts) => {
   return { en: `resolved ${call.en}${way.en}${said.en}`, zh: `处理${call.zh}${way.zh}${said.zh}` };
 };
 
-/** For a provider, a model at all providers or at one, or a route. */
+/** The subject is a provider, a model at all providers or at one, or a route. */
 const drain =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -260,7 +259,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     };
   },
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
-  // Recorded only by earlier versions.
+  // Only earlier versions recorded this action.
   'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
@@ -268,7 +267,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   }),
 };
 
-/** "may have …" if the outcome is unknown. An action of another version is shown as is. */
+/** The sentence begins with "may have" if the outcome is unknown. An action of another version is shown as is. */
 export function changeSentence(change: DescribedChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };

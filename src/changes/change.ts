@@ -6,16 +6,15 @@ export interface NewChange
 }
 
 export interface ChangeResult {
-  /** The actor at the end of the change: a visitor may have signed in. */
+  /** A visitor may have signed in during the change. */
   readonly actor: ChangeActor;
   readonly subjectId: string | null;
   readonly accountId: string | null;
   readonly after: object | null;
-  /** Set only if the response reveals the earlier state, in place of the state recorded at the beginning. */
+  /** Set only if the response reveals the state before the change. */
   readonly before?: object | null;
 }
 
-/** For a change without a request. */
 export function changeElsewhere(
   by: 'configuration' | 'command_line',
   action: string,

@@ -10,7 +10,6 @@ import type { Recorded } from './recorded-value.ts';
 
 /** Lists are newest first: ids sort by time. */
 
-/** An actor of the APIs, or a node's configuration file. */
 export type ChangeActorKind = Actor['kind'] | 'configuration';
 
 /**
@@ -21,11 +20,11 @@ export type ChangeOutcome = 'begun' | 'done' | 'failed';
 
 const ACTORS = tableColumns({
   kind: textColumn<ChangeActorKind>('actor_kind'),
-  /** For users, named tokens and keys. */
+  /** Set for users, named tokens and keys. */
   id: orNull(textColumn('actor_id')),
   name: textColumn('actor_name'),
   sessionId: orNull(textColumn('session_id')),
-  /** The operating system's user at the command line. */
+  /** The operating system's user name at the command line. */
   localUser: orNull(textColumn('local_user')),
 });
 
@@ -58,7 +57,7 @@ const insertChange: Statement = {
   text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
-/** Does not overwrite an earlier outcome. */
+/** An earlier outcome is kept. */
 const endChange: Statement = {
   name: 'changes.end',
   text: `update changes set ended_at = $2, outcome = $3, subject_id = $4, account_id = $5, before = $6::jsonb, after = $7::jsonb, error_code = $8,
@@ -72,7 +71,7 @@ const withdrawChange: Statement = {
 };
 
 /**
- * Only if no other change of the subject was in progress since $3: comparing the states before and after could hide this one. Uses
+ * If another change of the subject was in progress since $3, comparing the states before and after could hide this one. Uses
  * changes_by_subject.
  */
 const withdrawUnchanged: Statement = {
@@ -132,11 +131,10 @@ export function createChangesStore(database: DirectoryPool) {
       const by = [actor.kind, actor.id, actor.name, actor.sessionId];
       await database.query(endChange, [id, ...values, jsonOrNull(before), jsonOrNull(after), errorCode, ...by]);
     },
-    /** For a change that was refused without an effect. */
     async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
-    /** For a change without effect. Returns `false` if the row is kept because others changed the subject since `sinceMs`. */
+    /** Returns `false` if the row is kept because others changed the subject since `sinceMs`. */
     withdrawUnchanged: async (id: string, subjectId: string, sinceMs: number) =>
       (await database.query(withdrawUnchanged, [id, subjectId, toTimestamp(sinceMs)])).length > 0,
     list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {

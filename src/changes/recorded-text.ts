@@ -17,7 +17,7 @@ export function toRecordedText(value: string): string {
   return value.length > TEXT_CHARS_MAX ? stored + CUT : stored;
 }
 
-/** A URL's path may be secret. The URL parser, not a pattern, decides what is a URL. */
+/** A URL's path may be secret. The URL parser decides what is a URL. */
 function hidePaths(text: string): string {
   return text
     .split(/(\s)/)
@@ -33,7 +33,7 @@ function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** Where a URL that ends with the word begins. */
+/** The index at which a URL that ends with the word begins. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
@@ -44,7 +44,7 @@ function startOfAddress(word: string): number | null {
   return null;
 }
 
-/** Scheme and host, or only the scheme if the URL cannot be parsed. */
+/** If the URL cannot be parsed, only its scheme is shown. */
 function originOf(address: string): string {
   const scheme = `${address.slice(0, address.indexOf(':'))}://`;
   if (!URL.canParse(address)) return scheme + CUT;

@@ -10,7 +10,7 @@ interface ReloadLogOptions {
   readonly logger: Logger;
 }
 
-/** Records reloads in the background, with the names of changed sections and without values. */
+/** Records the names of changed sections in the background, never values. */
 export class ReloadLog {
   readonly #options: ReloadLogOptions;
   #pending: Promise<void> = Promise.resolve();
