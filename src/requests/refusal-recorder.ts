@@ -7,9 +7,9 @@ import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
 import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Refusals that wait for the database; further ones are only counted. */
+/** Beyond this number of waiting refusals, further ones are only counted. */
 const WAITING_MAX = 2_000;
-/** Refusals and counts that wait; further ones are dropped. One minute can have 10,000 counts. */
+/** Beyond this number of waiting refusals and counts, further ones are dropped. One minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
 /** A refusal waits this long for others to share its insert. */
@@ -21,13 +21,13 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** Individual records per minute, for each account and code, and for all unknown accounts together. */
+  /** The limit applies to each account and code, and to all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
 export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-/** Records in the background. If the database is slow, drops refusals and counts the drops. */
+/** If the database is slow, refusals are dropped and the drops counted. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
@@ -82,15 +82,15 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    /** Neither recorded nor counted, since the start. */
+    /** Counts refusals that were neither recorded nor counted. */
     get dropped(): number {
       return dropped;
     },
-    /** Tries each waiting row once. */
+    /** Each waiting row is tried once. */
     async close(): Promise<void> {
       cancel?.();
       await writing;
-      // Closes the current minute early, because no more refusals arrive.
+      // No more refusals arrive, so the current minute ends early.
       turnMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
@@ -133,7 +133,7 @@ export function createRefusalRecords(
   };
 }
 
-/** Excludes health checks, operators' requests, and connections that were closed before a request. */
+/** Health checks, requests of operators, and connections closed before a request are not recorded. */
 function isRecorded({ end, kind }: Pick<RequestReport, 'end' | 'kind'>): boolean {
   return end === 'refused' && (kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown');
 }
@@ -159,7 +159,7 @@ function toRefusal(report: RequestReport): Refusal {
   };
 }
 
-/** The text may quote the client: shortened, without keys, addresses and control characters. */
+/** The text may quote the client, so keys, addresses and control characters are removed. */
 function storable(text: string, lengthMax: number): string {
   return scrub(text.slice(0, lengthMax), []).toWellFormed();
 }

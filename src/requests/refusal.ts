@@ -1,12 +1,11 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** Individual records per minute, for each account and code, and for all unknown accounts together. */
+/** The limit applies to each account and code, and to all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Pairs of account and code that are counted per minute; refusals of further pairs are dropped. */
+/** Per minute, refusals of further pairs of account and code are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
-/** Refusals without an individual record. */
 interface CountedRefusals {
   readonly minuteMs: number;
   readonly accountId: string | null;
@@ -14,10 +13,7 @@ interface CountedRefusals {
   readonly count: number;
 }
 
-/**
- * Decides which refusals of a minute get an individual record, and counts the others. Unknown accounts share one allowance, so guessing
- * keys from many addresses cannot fill the database.
- */
+/** Unknown accounts share one allowance of individual records, so guessing keys from many addresses cannot fill the database. */
 export class RefusalMinute {
   readonly #recordedMax: number;
   #minuteMs = Number.NEGATIVE_INFINITY;

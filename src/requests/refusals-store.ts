@@ -22,7 +22,7 @@ const columns = tableColumns({
   /** The path's pattern; `null` if the address does not exist. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
-  /** As sent by the client, shortened. */
+  /** The name is shortened, but otherwise as the client sent it. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -32,7 +32,7 @@ const columns = tableColumns({
 
 export type Refusal = RowOf<typeof columns>;
 
-/** Safe to repeat if the result of the first attempt is lost. */
+/** The statement is safe to repeat if its result is lost. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
   text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
@@ -66,7 +66,6 @@ interface RefusalFilter {
   /** These keys belong to the account in `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code?: string | null | undefined;
-  /** As sent by the client, shortened. */
   readonly model?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -89,7 +88,7 @@ export function createRefusalsStore(database: DirectoryPool) {
     async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
-    /** Newest first. At the time limit, returns what was found so far and a cursor. */
+    /** The newest refusal is first. At the time limit, returns what was found so far and a cursor. */
     list(
       { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
       beforeId: string | null,
@@ -101,7 +100,6 @@ export function createRefusalsStore(database: DirectoryPool) {
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
       return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },
-    /** By the gateway's or the client's request id. */
     async find(requestId: string, limit: number, { accountId, keyIds }: OwnedBy = EVERYBODY): Promise<Refusal[]> {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));

@@ -20,7 +20,7 @@ export function createRequestLog(logger: Logger, mode: () => Mode): RequestObser
   };
 }
 
-/** Omits successful health checks, and refused connections, which the server itself logs. */
+/** Successful health checks are not logged. The server itself logs refused connections. */
 function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
   if (mode === 'none' || kind === 'connection') return false;
   if (mode === 'refused') return end === 'refused';
@@ -73,7 +73,7 @@ function clientText(text: string): string {
   return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;
 }
 
-/** Warns operators about charges, and counts usage without a price (`docs/logging.md`). */
+/** `docs/logging.md` describes the log lines. */
 export function createChargeWarnings(logger: Logger, unpricedUses: UnpricedUses): RequestObserver {
   return ({ outcome }) => {
     if (outcome?.notes === undefined) return;

@@ -7,18 +7,18 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * How a request ended. `succeeded`, `failed`, `aborted`: as in the call record; without a call, the response was complete, the gateway
- * failed, or the client left. `refused`: an error before there was a call. `repeated`: the stored response of an earlier call.
+ * `succeeded`, `failed`, `aborted`: as in the call record; without a call, the response was complete, the gateway failed, or the client
+ * left. `refused`: an error before there was a call. `repeated`: the stored response of an earlier call.
  */
 export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repeated';
 
-/** Complete when the response is closed and the call, if any, has ended. Logs, records, metrics and traces are created from it. */
+/** A report is complete when the response is closed and the call, if any, has ended. Logs, records, metrics and traces use it. */
 export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
-/** Must return immediately. Its errors are logged, not passed on. */
+/** An observer must return immediately. Its errors are logged, not passed on. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** Becomes the report that observers get. `CallReport` describes the members about the call. */
+/** Observers get this object itself. `CallReport` describes the members about the call. */
 export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
@@ -31,7 +31,7 @@ export class OpenReport extends HttpReport implements CallReport {
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
-  /** From the arrival of the request's head to the end of the response. */
+  /** The time from the arrival of the request's head to the end of the response. */
   durationMs = 0;
   /** Set when the report is complete. */
   end: RequestEnd = 'aborted';
@@ -79,12 +79,11 @@ export class OpenReport extends HttpReport implements CallReport {
   }
 }
 
-/** `traceparent`: the client's header, not validated. */
+/** `traceparent`: the client's header, which is not validated. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
 interface ReportOptions {
   readonly clock: Clock;
-  /** Monotonic. */
   readonly monotonicMs: () => number;
   readonly logger: Logger;
   readonly observers: readonly RequestObserver[];
@@ -92,7 +91,6 @@ interface ReportOptions {
   readonly openTrace: OpenTrace | null;
 }
 
-/** Passes each report to the observers when it is complete. */
 export function createReports(options: ReportOptions): OpenHttpReport {
   const { logger, observers } = options;
   let hasWarned = false;
@@ -102,7 +100,7 @@ export function createReports(options: ReportOptions): OpenHttpReport {
       try {
         observe(report);
       } catch (error) {
-        // Logged once: an observer that fails for one request probably fails for all.
+        // An observer that fails for one request probably fails for all.
         if (!hasWarned) logger.error({ err: error }, 'a request observer failed; further failures are not logged');
         hasWarned = true;
       }
