@@ -1,9 +1,9 @@
 import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
 
 export interface GatewayErrorOptions {
-  /** Sent to the client, so it must not contain hosts, credentials or internal names. */
+  /** The client gets this message, so it must not contain hosts, credentials or internal names. */
   readonly message?: string;
-  /** The invalid field of the request, such as `messages` or `stream_options.include_usage`. */
+  /** The invalid field, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
   /** Replaces the status of the catalogue, for example with the provider's. */
   readonly status?: number;
@@ -11,12 +11,12 @@ export interface GatewayErrorOptions {
   /** The provider's `error.type`, unchanged in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
-  /** When the limit admits calls again, in epoch milliseconds. */
+  /** The limit admits calls again at this time, in epoch milliseconds. */
   readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call. It becomes the request id of the response. */
+  /** The provider's id of the call becomes the request id of the response. */
   readonly requestId?: string;
-  /** Only logged. */
+  /** The cause is only logged. */
   readonly cause?: unknown;
 }
 
@@ -28,10 +28,9 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** In epoch milliseconds; `null` if unknown, or if waiting does not help. */
+  /** `null` if the time is unknown, or if waiting does not help. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
-  /** In the messages envelope. */
   readonly messagesStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string | null;
@@ -54,7 +53,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Without a limit for quotes, a large request could cause a large response. */
+/** Without this limit, a large request could cause a large response. */
 const QUOTE_LENGTH_MAX = 200;
 
 const MESSAGE_LENGTH_MAX = 8_000;
@@ -64,7 +63,7 @@ function messageOf(row: ErrorRow, { message = row.message, param = '' }: Gateway
   return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
-/** For text from a request, in an error message. */
+/** Shortens text of a request for an error message. */
 export function quoted(text: string): string {
   return cut(text, QUOTE_LENGTH_MAX);
 }
