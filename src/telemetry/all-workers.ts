@@ -5,9 +5,9 @@ import { shareInFlight } from '../lib/shared-reads.ts';
 import { createPrimaryMetrics, type PrimaryMetrics } from './primary-metrics.ts';
 import { addReports, countersOf, type MetricsReport, type MetricsText, printReports } from './summed-metrics.ts';
 
-/** A configured worker, running or not. */
+/** A configured worker may not be running. */
 export interface AskedWorker {
-  /** Begins with 1. */
+  /** The first worker has number 1. */
   readonly number: number;
   /** `null` while the worker is not running. */
   readonly link: ProcessLink | null;
@@ -16,20 +16,20 @@ export interface AskedWorker {
 /** `late`: no reply in time. `absent`: not running. */
 export type WorkerReadiness = Readiness | 'late' | 'absent';
 
-/** Longer than the second after which a worker reports that its database does not respond. */
+/** A worker needs up to a second to report that its database does not respond. */
 const READINESS_MS = 1_500;
 const REPORT_MS = 2_000;
 
 /**
- * Readiness and metrics of all workers together. Each worker must reply before a deadline, so a hanging one does not delay the others.
- * Counters never decrease: for a worker that does not reply or has exited, the sums contain its last reported counters.
+ * Each worker must reply before a deadline, so a hanging one does not delay the others. Counters never decrease: for a worker that does not
+ * reply or has exited, the sums contain its last reported counters.
  */
 export class AllWorkers {
   readonly #workers: () => readonly AskedWorker[];
   readonly #readinessInTime = new InTime(READINESS_MS);
   readonly #reportInTime = new InTime(REPORT_MS);
   readonly #lastCounters = new Map<number, MetricsReport>();
-  /** Sums of the counters of exited workers. */
+  /** The sums of the counters of exited workers. */
   #ended: MetricsReport = [];
   #adding: Promise<void> = Promise.resolve();
   #primary: PrimaryMetrics | null = null;
@@ -44,7 +44,7 @@ export class AllWorkers {
   /** Concurrent scrapes get the same text. */
   readonly scrape = shareInFlight((): Promise<MetricsText> => this.#scrape());
 
-  /** A worker has exited: keeps the counters of its last report. */
+  /** The worker has exited. The counters of its last report are kept. */
   left(number: number): void {
     const last = this.#lastCounters.get(number);
     this.#lastCounters.delete(number);
@@ -77,7 +77,7 @@ export class AllWorkers {
     return printReports([...reported, this.#ended, await this.#primary.report(isComplete)]);
   }
 
-  /** `null` if the worker does not reply in time. */
+  /** Returns `null` if the worker does not reply in time. */
   async #reportOf({ link }: AskedWorker): Promise<MetricsReport | null> {
     if (link === null) return null;
     const report = await this.#reportInTime.of(link.ask<MetricsReport>('report')).catch(() => null);
@@ -85,7 +85,7 @@ export class AllWorkers {
   }
 }
 
-/** Ready if all workers are. A detail that all workers report appears once; other details name their worker. */
+/** The gateway is ready if all workers are. A detail that all workers report appears once; other details name their worker. */
 export function readinessOfAll(workers: readonly (readonly [number: number, WorkerReadiness])[]): Readiness {
   const details = workers.map(([number, worker]) => [number, detailOf(worker)] as const);
   const common = details.reduce(

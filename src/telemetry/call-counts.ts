@@ -17,9 +17,9 @@ const unitIndex: ReadonlyMap<string, number> = new Map(unitNames.map((name, inde
 export class RouteCounts {
   readonly model: string;
   readonly provider: string;
-  /** By end and error code. */
+  /** The keys are the end and the error code. */
   readonly ends = new Map<RequestEnd, Map<string, number>>();
-  /** By unit, in the order of `unitNames`. */
+  /** The order is that of `unitNames`. */
   readonly units = new Float64Array(unitNames.length);
   chargedNano = 0n;
   chunks = 0;
@@ -35,7 +35,7 @@ export class RouteCounts {
   }
 
   addUnits(usage: UnitCounts): void {
-    // Faster than iterating over `unitNames`, because most units are zero.
+    // Most units are zero, so this is faster than iterating over `unitNames`.
     for (const name in usage) {
       const count = usage[name as UnitName];
       if (count === 0) continue;
@@ -45,10 +45,10 @@ export class RouteCounts {
   }
 }
 
-/** Further pairs of model and provider are not counted separately: configuration reloads can add any number. */
+/** Configuration reloads can add any number of pairs of model and provider. Further pairs are counted together. */
 const PAIRS_MAX = 2_000;
 
-/** Label values: `none` if there is nothing to name, `other` for values that could be arbitrary. */
+/** The label is `none` if there is nothing to name, and `other` for values that could be arbitrary. */
 const NONE = 'none';
 const OTHER = 'other';
 
@@ -61,9 +61,9 @@ const codeLabel = (code: string | null): string => (code === null ? NONE : CODES
  * its start.
  */
 export class CallCounts {
-  /** By kind and status. */
+  /** The keys are the kind and the status. */
   readonly requests = new Map<string, Map<string, number>>();
-  /** Failed attempts by provider and code. */
+  /** The keys are the provider and the code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
   readonly #routes = new Map<string, Map<string, RouteCounts>>();
   readonly #timesOf: (model: string, provider: string) => CallTimes;
@@ -73,7 +73,7 @@ export class CallCounts {
     this.#timesOf = timesOf;
   }
 
-  /** Starts routes at zero, so that Prometheus sees their first call as an increase. */
+  /** Prometheus sees the first call of a route as an increase only if the route starts at zero. */
   addRoutes(routes: readonly { readonly model: string; readonly provider: string }[]): void {
     for (const { model, provider } of routes) add(this.#routeOf(model, provider).ends, 'succeeded', NONE, 0);
   }

@@ -7,7 +7,7 @@ import type { RequestReport } from '../requests/request-report.ts';
 
 type SpanAttributes = Record<string, string | number | boolean>;
 
-/** Independent of the OpenTelemetry packages. */
+/** This type does not need the OpenTelemetry packages. */
 export interface CallSpan {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
@@ -27,11 +27,11 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** `null` if the configuration no longer contains the provider. */
+  /** Returns `null` if the configuration no longer contains the provider. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 
-/** From OpenTelemetry's GenAI conventions, which have no names for some operations. */
+/** OpenTelemetry's GenAI conventions define these names, except where they have none for an operation. */
 const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   chat: 'chat',
   messages: 'chat',

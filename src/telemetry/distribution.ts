@@ -21,7 +21,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** For Prometheus: cumulative buckets, sum and count. */
+  /** Prometheus expects cumulative buckets, a sum and a count. */
   samples(name: string, labels: Readonly<Record<string, string>>) {
     let below = 0;
     const buckets = this.#bounds.map((bound, bucket) => {
@@ -37,7 +37,6 @@ export class Distribution {
   }
 }
 
-/** One distribution for each set of labels. */
 export class Distributions {
   readonly row: HistogramRow;
   readonly #distributions: { readonly labels: Record<string, string>; readonly distribution: Distribution }[] = [];

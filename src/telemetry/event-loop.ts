@@ -7,13 +7,13 @@ export interface EventLoopDelays {
 }
 
 export interface EventLoopMonitor {
-  /** Delays in the last full minute and the current one. */
+  /** The delays cover the last full minute and the current one. */
   read(): EventLoopDelays;
   stop(): void;
 }
 
 const RESOLUTION_MS = 10;
-/** Longer than the interval between scrapes, so that each scraper sees every delay. */
+/** A window is longer than the interval between scrapes, so each scraper sees every delay. */
 const WINDOW_MS = 60_000;
 
 /** Reading does not reset the measurement, so several scrapers see the same values. */

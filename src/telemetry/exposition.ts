@@ -12,16 +12,16 @@ interface ExposedMetrics {
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** Metrics of a process, with the figures of its node at the time of a scrape. */
+/** The metrics include the figures of the node at the time of a scrape. */
 export interface Exposition {
-  /** In the OpenMetrics text format. */
+  /** The format is OpenMetrics. */
   text(node: NodeFigures): Promise<MetricsText>;
   values(node: NodeFigures): Promise<MetricsReport>;
 }
 
 type OpenRegistry = Registry<OpenMetricsContentType>;
 
-/** Also registers prom-client's default metrics of the process. */
+/** prom-client's default metrics of the process are included. */
 export function createExposition({ calls, distributions, callMetrics, nodeMetrics }: ExposedMetrics): Exposition {
   const registry: OpenRegistry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -71,8 +71,8 @@ function registerRead<Figures>(
 }
 
 /**
- * Values are counted outside prom-client: its Histogram looks up labels at each observation, which takes ten times as long
- * (`bench/metrics.ts`), and its counts cannot be set.
+ * prom-client's Histogram looks up labels at each observation, which takes ten times as long (`bench/metrics.ts`), and its counts cannot be
+ * set.
  */
 export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
   const { name, help } = distributions.row;

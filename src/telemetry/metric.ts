@@ -1,23 +1,23 @@
 export interface Sample {
-  /** In the order of the metric's label names. */
+  /** The order is that of the metric's label names. */
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface MetricRow {
-  /** Follows OpenMetrics: the name of a counter ends in its unit and `_total`. */
+  /** OpenMetrics requires that the name of a counter ends in its unit and `_total`. */
   readonly name: string;
   /** Label values come from the configuration or from lists in the code, never from accounts, keys or clients. */
   readonly labels: readonly string[];
   readonly unit: string;
   readonly help: string;
-  /** Combines the values of several workers. Required for gauges; absent for counters and histograms, which are summed. */
+  /** How the values of several workers are combined. Required for gauges; counters and histograms are always summed. */
   readonly ofWorkers?: OfWorkers;
 }
 
 export type OfWorkers = 'sum' | 'min' | 'max';
 
-/** Read from figures at each scrape. */
+/** A scrape reads the metric from figures. */
 export interface ReadMetric<Figures> extends MetricRow {
   readonly type: 'counter' | 'gauge';
   read(figures: Figures): Iterable<Sample>;
@@ -28,13 +28,12 @@ export interface HistogramRow extends MetricRow {
   readonly buckets: readonly number[];
 }
 
-/** True is 1, false is 0. */
 interface Reading<Item> {
   readonly help: string;
   value(item: Item): number | boolean;
 }
 
-/** Creates rows with a sample for each item. `sum`, `lowest` and `highest` create gauges and combine the values of several workers. */
+/** A row has a sample for each item. `sum`, `lowest` and `highest` create gauges and combine the values of several workers. */
 export function metricsOf<Figures, Item>(
   itemsOf: (figures: Figures) => Iterable<Item>,
   labels: Readonly<Record<string, (item: Item) => string>> = {},

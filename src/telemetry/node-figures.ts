@@ -4,12 +4,11 @@ import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
 import { metricsOf, type ReadMetric } from './metric.ts';
 
-/** At the time of a scrape. */
 export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
-  /** As the gateway was started; 1 for a single process. */
+  /** Configured number of workers; 1 for a single process. */
   readonly workers: number;
-  /** As in `/readyz`. */
+  /** The value of `/readyz`. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
   readonly requestsInFlight: number;
@@ -31,14 +30,14 @@ export interface NodeFigures {
     readonly pools: readonly PoolFigures[];
     /** `isSilent`: the last database request of a call to the partition timed out. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
-    /** Added since the node started. */
+    /** Partitions that were added since the node started. */
     readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
-  /** Attempts since the start of the process, and receivers with due notices. */
+  /** Attempts are counted since the start of the process. */
   readonly notices: {
     readonly delivered: number;
     readonly failed: number;
@@ -69,7 +68,7 @@ export interface ProviderFigures {
   readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
-  /** Since the configuration of the provider last changed. */
+  /** A configuration change of the provider resets this count. */
   readonly callsRefused: number;
   readonly connectionsOpen: number;
   readonly credentials: CredentialCounts;
@@ -86,5 +85,4 @@ export interface RouteFigures {
 
 export type NodeMetric = ReadMetric<NodeFigures>;
 
-/** Without labels. */
 export const ofNode = metricsOf((node: NodeFigures) => [node]);

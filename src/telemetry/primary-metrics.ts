@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { servingMetrics } from './serving-metrics.ts';
 import type { MetricsReport } from './summed-metrics.ts';
 
-/** Added to the metrics of workers: those of the process itself, and whether reports of workers are missing. */
+/** Metrics of the primary process, which are added to those of its workers. */
 export interface PrimaryMetrics {
   /** `isComplete`: every worker has sent its report. */
   report(isComplete: boolean): Promise<MetricsReport>;

@@ -9,18 +9,18 @@ export interface MetricsText {
 
 const GROWING: readonly string[] = ['counter', 'histogram'];
 
-/** Omits gauges, which are meaningless when their process does not respond. */
+/** A gauge is meaningless when its process does not respond. */
 export function countersOf(report: MetricsReport): MetricsReport {
   // The library declares `type` as a number, but its values are words.
   return report.filter(({ type }) => GROWING.includes(type as unknown as string));
 }
 
-/** Sums counters and histograms, and combines each gauge as its row specifies. */
+/** Each gauge is combined as its row specifies; all other metrics are summed. */
 export function addReports(reports: readonly MetricsReport[]): Promise<MetricsReport> {
   return added(reports).getMetricsAsJSON();
 }
 
-/** In the OpenMetrics text format. */
+/** The format is OpenMetrics. */
 export async function printReports(reports: readonly MetricsReport[]): Promise<MetricsText> {
   // The library appends `_total` to names of summed counters, even if they already end in it.
   const named = reports.map((report) =>

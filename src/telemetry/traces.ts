@@ -10,16 +10,15 @@ import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-expor
 export interface Traces {
   readonly openTrace: OpenTrace;
   readonly observer: RequestObserver;
-  /** Exports the remaining spans, for at most two seconds. */
+  /** Exports the remaining spans. This takes at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface TracesOptions {
   readonly tracing: TracingConfig;
-  /** Current providers, whose addresses appear in spans. */
+  /** Spans contain the addresses of providers. */
   readonly providers: () => Config['providers'];
   readonly logger: Logger;
-  /** Monotonic. */
   readonly monotonicMs: () => number;
   readonly timing?: ExportTiming | undefined;
 }
