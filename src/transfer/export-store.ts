@@ -18,12 +18,12 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** Rows of a table in memory, divided among the partitions, each of which has its own cursors. */
+/** The limit of rows in memory is divided among the partitions, each of which has its own cursors. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/** For tables without accounts. A row (an audit log entry, a price list) can have some hundred kilobytes. */
+/** A row without an account, such as an audit log entry or a price list, can have some hundred kilobytes. */
 const WHOLE_ROWS_MAX = 250;
-/** Each can be as large as a response body. */
+/** A stored response can be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -32,12 +32,12 @@ const readDatabase: Statement = {
 };
 
 /**
- * Keeps tables of call records from being dropped. The snapshot must begin after this lock: a table could be dropped between an earlier
- * snapshot and the lock.
+ * No table of call records can be dropped while this lock is held. The snapshot must begin after it: a table could be dropped between an
+ * earlier snapshot and the lock.
  */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
-/** On Citus, starts the partition's snapshot on its worker. */
+/** On Citus, this starts the partition's snapshot on its worker. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
 export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
@@ -46,7 +46,7 @@ export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  /** Read these rows before the next account. */
+  /** The rows must be read before the next account is requested. */
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
@@ -75,7 +75,7 @@ async function openStates(database: DirectoryDatabase): Promise<States> {
   const partitions = known.map(({ schema }) => directory.inSchema(schema));
   try {
     for (const partition of partitions) await partition.query(keepRecords);
-    // Starts the directory's snapshot.
+    // This query starts the directory's snapshot.
     if (!(await hasCitus(directory))) return { directory, vouchers: directory, partitions, close: directory.close };
     for (const partition of partitions) await partition.query(beginState);
     const vouchers = await database.openSnapshots();
@@ -125,7 +125,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** In the order of account ids. */
+    /** Accounts are in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {

@@ -5,15 +5,15 @@ import type { ExportedTable } from './tables.ts';
 
 /** Each statement reads a whole table in index order through a cursor. Cursors over rows of accounts advance together, in account order. */
 
-/** As JSON from the database. */
+/** The database produces the row as JSON. */
 export interface ExportedRow {
   readonly row: string;
 }
 
-/** With the additional columns of its statement. */
+/** An account's row has the additional columns of its statement. */
 export interface AccountRow extends StoredRow, ExportedRow {
   readonly account_id: string;
-  /** Of a key, or of the call of a slot. */
+  /** The id of a key, or of the call of a slot. */
   readonly id?: string;
   /** The amount of a ledger entry, or the charge of a call. */
   readonly nano?: bigint | null;
@@ -40,7 +40,7 @@ function read(
 const readByAccount = (table: ExportedTable, key: string, { columns = '', ...options }: Options = {}): Statement =>
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
-/** Summaries of dropped records whose drop is complete. */
+/** Selects summaries of dropped records whose drop is complete. */
 const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
@@ -54,8 +54,7 @@ export const ACCOUNTS = read('accounts', 't.id', {
 });
 
 /**
- * For a table with columns that calls in flight change. These columns are written after the reservations are released; the others are the
- * database's JSON.
+ * Calls in flight change the columns `columns`. These are written after the reservations are released; the others are the database's JSON.
  */
 function withCounts(
   table: ExportedTable,
@@ -109,7 +108,7 @@ export const OF_PARTITION = {
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
   price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
-  /** Only months whose records were dropped. */
+  /** Selects only months whose records were dropped. */
   dropped_months: read('dropped_months', 't.month', {
     where: 'where t.dropped_at is not null',
     columns: ', t.month::text as key',

@@ -16,8 +16,8 @@ interface ExportDependencies {
 const TEXT_BYTES_MAX = 64 * 1024;
 
 /**
- * Yields the whole database as lines (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are exported as
- * released; these calls settle only in this database.
+ * Yields lines (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are exported as released; these calls
+ * settle only in this database.
  * @throws TransferError if an account has no balance
  */
 export async function* exportDatabase(dependencies: ExportDependencies): AsyncGenerator<string> {

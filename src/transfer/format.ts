@@ -17,11 +17,11 @@ export const FORMAT = 1;
 
 export interface ExportHead {
   readonly format: number;
-  /** As `faregate db status` shows it. */
+  /** `faregate db status` shows this version. */
   readonly schema: number;
   /** An import adopts this identity, so that journals of the nodes still belong to the database. */
   readonly identity: string;
-  /** Whether the balances are those of the demo; `null` if no gateway has used the database. */
+  /** True if the balances are those of the demo; `null` if no gateway has used the database. */
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
@@ -41,16 +41,16 @@ export interface AccountEnd {
 export interface ExportEnd {
   readonly rows: Readonly<Record<string, number>>;
   readonly accounts: number;
-  /** Accounts whose balance differed from the sum of their ledger entries at the export. */
+  /** The balance of these accounts differed from the sum of their ledger entries. */
   readonly unsoundAccounts: number;
   readonly balances: string;
   readonly entriesSum: string;
   readonly chargesSum: string;
-  /** Of all bytes before this line. */
+  /** The digest of all bytes before this line. */
   readonly sha256: string;
 }
 
-/** The file is no export, incomplete, damaged, or does not fit the database. The message tells the user what to do. */
+/** The file is not an export, is incomplete or damaged, or does not fit the database. The message tells the user what to do. */
 export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);
@@ -71,7 +71,7 @@ export function readLine(line: string): { readonly name: string; readonly json: 
   return { name, json };
 }
 
-/** `null` for other lines. */
+/** Returns `null` for other lines. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;

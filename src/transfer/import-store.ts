@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Others cannot write while rows are inserted and compared. A starting gateway waits. */
+/** Nobody else can write while rows are inserted and compared. A starting gateway waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -47,10 +47,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** These columns apply only to the exported database. An import keeps their defaults. */
+/** An import keeps the defaults of these columns, which apply only to the exported database. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** `columns`: the columns in the file; other columns keep their defaults. */
+/** Columns that the file does not contain keep their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -61,7 +61,7 @@ select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
 
-/** Rows are in the partition of their account, rather than in each partition. */
+/** False for tables that each partition has. */
 export const isOfAccount = (table: ExportedTable): boolean =>
   HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
 
@@ -70,7 +70,7 @@ const selectPlace: Statement = {
   text: 'select partition_no::int as place from accounts where id = $1::text',
 };
 
-/** Restarts the usage sums at the first call record. Refunds were queued when their entries were inserted. */
+/** The usage sums start again at the first call record. Refunds were queued when their entries were inserted. */
 const recomputeUsage: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
@@ -122,14 +122,14 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Redemptions from the last hour before the export; older ones are in every snapshot. Reads the whole table. */
+/** Older redemptions are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/** Redemptions that granted nothing. A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
+/** A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
 const findNotGiven: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -144,7 +144,7 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-/** One transaction over the directory and all partitions, without a time limit. */
+/** The transaction covers the directory and all partitions, and has no time limit. */
 export const importInto = <Result>(
   directory: DirectoryDatabase,
   work: (writer: ImportWriter) => Promise<Result>,
@@ -160,7 +160,7 @@ export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
-  /** Runs a statement in the directory, then in each partition. */
+  /** The directory is first. */
   async function* ofEachHome<Row>(statement: (home: Home) => Statement): AsyncGenerator<readonly [Row[], number]> {
     yield [await directory.query<Row>(statement('directory')), 0];
     for (const [number, partition] of partitions.entries())
@@ -169,7 +169,7 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Others cannot write until the transaction ends. */
+    /** Nobody else can write until the transaction ends. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
@@ -182,7 +182,7 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** Columns of the rows that will be inserted. */
+    /** Later rows of the table have these columns. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
@@ -193,28 +193,28 @@ async function createWriter(directory: LongTransaction) {
     async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    /** `month`: such as `2026-11`. */
+    /** A month is such as `2026-11`. */
     async prepareMonth(month: string): Promise<void> {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Into one partition, or into all if each of them has the table's rows. */
+    /** If each partition has the table's rows, they are inserted into all partitions. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** `null` if the account does not exist. */
+    /** Returns `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Call this after the last row. Also adds the sums of dropped records. */
+    /** Call this after the last row. It also adds the sums of dropped records. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** Omits missing accounts. */
+    /** Missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
     /** If each partition has the table's rows, they are counted in the first one. */
@@ -224,7 +224,7 @@ async function createWriter(directory: LongTransaction) {
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions newer than the snapshot of their accounts. Returns their number. */
+    /** A redemption can be newer than the snapshot of its account. Returns the number of removed redemptions. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));

@@ -14,14 +14,14 @@ import {
 import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
 import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
-/** Counted in the database after the last row. */
+/** The database counts these after the last row. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** Removed redemptions, which were newer than the snapshot of their accounts. */
+  /** These redemptions were newer than the snapshot of their accounts and were removed. */
   readonly lateRedemptions: number;
-  /** Ids of accounts whose balance differed from the sum of their ledger entries already at the export. */
+  /** The balance of these accounts differed from the sum of their ledger entries already in the export. */
   readonly unsound: readonly string[];
 }
 
@@ -39,15 +39,15 @@ const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
 /** From this schema on, everything that a voucher grants has an idempotency key derived from its code. */
 const GIFTS_KEYED_SINCE = 48;
-/** Columns of earlier schemas, which are ignored. */
+/** Earlier schemas had these columns. They are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * Imports an export into an empty database, completely or not at all. Fails if the file is incomplete, damaged or of an unsupported
- * version, or if an account's totals differ from those in the file. `lines` have no line breaks.
+ * The import is complete or does not happen. It fails if the file is incomplete, damaged or of an unsupported version, or if an account's
+ * totals differ from those in the file. `lines` have no line breaks.
  * @throws TransferError if nothing was imported
  */
 export function importDatabase(
@@ -121,7 +121,7 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   );
 }
 
-/** Whether the database is a demo after the import. Once set, this never changes. */
+/** Returns whether the database is marked as a demo after the import. A mark never changes. */
 async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
   const isHere = await writer.isDemo();
   if (isHere === null || isHere === isDemo) return isDemo;
@@ -173,26 +173,26 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** For the database's JSON, which escapes quotes in texts with a backslash. */
+/** The patterns match the database's JSON, which escapes quotes in texts with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
 const valueIn = (pattern: RegExp, row: string): string => pattern.exec(row)?.[1] ?? '';
 
-/** Writes rows in table order and compares the totals of accounts in the file and in the database. */
+/** Rows are written in table order. The totals of each account in the file and in the database are compared. */
 class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** For each table, the rows by partition. */
+  /** Each table has its rows by partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** The account of the last row and its partition; rows of an account are consecutive. */
+  /** The last row belongs to this account. The rows of an account are consecutive. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
-  /** Accounts whose rows have all been written or are in this batch. */
+  /** All rows of these accounts have been written or are in this batch. */
   #ended: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter) {
@@ -231,7 +231,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Accounts are assigned to partitions in turn; 0 for rows without a partition. */
+  /** Accounts are assigned to partitions in turn. The result is 0 for rows without a partition. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };

@@ -9,21 +9,21 @@ import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 import type { AccountRow, STATE } from './export-tables-store.ts';
 
-/** Rows that calls in flight change, and the reservations of these calls. */
+/** Calls in flight change these rows. Their reservations are included. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
 export interface ReleasedAccount {
   readonly balanceNano: bigint;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
-  /** The limited key; empty for limits of the account itself. */
+  /** `keyId` is empty for limits of the account itself. */
   readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly subscriptionRows: readonly string[];
-  /** Calls in flight, whose slots are not exported. */
+  /** The slots of these calls in flight are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
 }
 
-/** Releases all reservations, as if the calls in flight had never been admitted. `null` if the account has no balance. */
+/** Returns the account as if its calls in flight had never been admitted; `null` if it has no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   const accounts = toAccounts(rows.balances);
   addKeys(accounts, rows.key_limits);

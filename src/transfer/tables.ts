@@ -3,10 +3,10 @@ import type { DirectoryQueryable } from '../db/home-pools.ts';
 
 /** Every table is exported or has a reason why not. `test/transfer/tables.test.ts` compares these lists with the schema. */
 
-/** The partition of an account. Not exported, because it applies to one database only. */
+/** A partition number applies to one database only, so it is not exported. */
 export const PLACE_COLUMN = 'partition_no';
 
-/** In the order of the import: referenced tables come first. */
+/** Referenced tables come first, as an import requires. */
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
