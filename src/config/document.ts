@@ -12,15 +12,13 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** For `${NAME}`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Keys and indexes. */
 export type Path = readonly PropertyKey[];
 
 interface DocumentProblem {
   readonly path: Path;
-  /** 1-based; 0 if unknown. */
+  /** The first line is 1; 0 if unknown. */
   readonly line: number;
   readonly message: string;
 }
@@ -29,7 +27,7 @@ interface Place {
   /** The longest prefix of the path that the file contains. */
   readonly path: Path;
   readonly line: number;
-  /** For a message, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
+  /** Messages show this, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
   readonly found: string | null;
 }
 
@@ -37,11 +35,11 @@ export interface ConfigDocument {
   /** Numbers are text as in the file; a key without a value is `undefined`. */
   readonly value: unknown;
   readonly problems: readonly DocumentProblem[];
-  /** Returns the position of a value, or of its nearest parent if the value is missing. */
+  /** If the value is missing, this is the position of its nearest parent. */
   locate(path: Path): Place;
 }
 
-/** Parses YAML and expands variables. Numbers stay text, because floats would be imprecise: `0.0000001` would become `1e-7`. */
+/** Variables are expanded. Numbers stay text, because floats would be imprecise: `0.0000001` would become `1e-7`. */
 export function readDocument(text: string, environment: Environment): ConfigDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -126,7 +124,7 @@ function syntaxMessage(error: YAMLError): string {
   }
 }
 
-/** The keys that enclose a syntax error. */
+/** These keys enclose the syntax error. */
 function keysBefore(offset: number, node: unknown): Scalar[] {
   const pairs = isMap(node) ? node.items : [];
   const pair = pairs.findLast(({ key }) => isScalar(key) && key.range != null && key.range[1] <= offset);
@@ -138,7 +136,7 @@ function keyText(key: Scalar): string {
 }
 
 interface VisitedProblem extends DocumentProblem {
-  /** Whether the document cannot be converted to values. */
+  /** True if the document cannot be converted to values. */
   readonly isFatal: boolean;
 }
 
@@ -146,12 +144,12 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
 /**
- * Rejects duplicate keys, and expands `${NAME}` and `${NAME:-default}` in values. Values are already parsed, so a variable's value cannot
- * become YAML.
+ * Duplicate keys are rejected. `${NAME}` and `${NAME:-default}` are expanded in values that are already parsed, so the value of a variable
+ * cannot become YAML.
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** The text before a variable was expanded. Messages show this text, because the variable's value may be secret. */
+  /** Messages show the text before expansion, because the value of a variable may be secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
@@ -273,7 +271,7 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
-/** Their text, at any depth, may be a credential. */
+/** The text of these fields, at any depth, may be a credential. */
 const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'apiKey',
   'apiKeys',
@@ -282,14 +280,14 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'password',
   'proxy',
 ]);
-/** Sections with these fields. Text in place of a section or one of its entries may be a misplaced credential. */
+/** These sections contain secret fields. Text in place of a section or of an entry may be a misplaced credential. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
 
 function mayBeSecret(path: Path): boolean {
   return path.some((part) => SECRET_FIELDS.has(part)) || (path.length <= 2 && SECTIONS_WITH_SECRETS.has(path[0]));
 }
 
-/** Cuts long text, and hides what may be a credential. */
+/** Long text is cut, and a possible credential is hidden. */
 export function describeText(text: string, path: Path): string {
   if (mayBeSecret(path) || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';

@@ -9,11 +9,11 @@ import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
 /**
- * Field types of `faregate.yaml`. Each parses the file's spelling into the unit in its name. Its error message is the expected value, such
- * as `a port from 0 to 65535`; `load.ts` adds the value that was found.
+ * Each field type parses the file's spelling into the unit in its name. Its error message is the expected value, such as `a port from 0 to
+ * 65535`; `load.ts` adds the value that was found.
  */
 
-/** Rejects unknown keys and suggests the closest known one. `moved`: messages for former keys. */
+/** `moved`: messages for former keys. */
 export function section<Shape extends z.ZodRawShape>(
   shape: Shape,
   moved: Readonly<Record<string, string>> = {},
@@ -37,7 +37,7 @@ function unknownKeySentence(key: string, names: readonly string[]): string {
     : `Unknown key. Did you mean "${closest}"?`;
 }
 
-/** A section whose keys the operator chooses, such as model names. `keys` describes the keys in the error message. */
+/** The operator chooses the keys, such as model names. `keys` describes them in the error message. */
 export function named<Value extends z.ZodType>(keys: string, value: Value): z.ZodRecord<z.ZodString, Value> {
   return z.record(z.string(), value, { error: `a section whose keys are ${keys}` });
 }
@@ -53,7 +53,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodE
   return z.enum(words, { error: expected });
 }
 
-/** `read` returns `null` for an error. Numbers are text here, so that none is rounded. */
+/** Numbers are text, so that none is rounded. `read` returns `null` for an error. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
@@ -72,7 +72,7 @@ const durationBetween = (minMs: number, maxMs: number, expected: string, read = 
     return ms === null || ms < minMs || ms > maxMs ? null : ms;
   }, expected);
 
-/** Zero could mean "at once" or "no limit". */
+/** Zero is refused, because it could mean "at once" or "no limit". */
 export const durationMs = durationBetween(
   1,
   DURATION_MS_MAX,
@@ -86,14 +86,14 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** Not limited by timers. */
+/** A timer cannot have such a delay. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,
   'a duration such as 12h or 7d, of one minute at least and at most 366d',
 );
 
-/** For retention. The text `0` needs no unit. */
+/** Retention times. The text `0` needs no unit. */
 const keptMs = (minMs: number, expected: string) =>
   durationBetween(minMs, 36_500 * DAY_MS, expected, (text) => (text.trim() === '0' ? 0 : parseDurationMs(text)));
 
@@ -111,13 +111,13 @@ export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21
 const IMAGE_PRICES =
   'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
 
-/** In nano-yuan, zero or more. */
+/** The amount is zero or more, in nano-yuan. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
-/** In billionths: half the price is 500,000,000. */
+/** The unit is a billionth: half the price is 500,000,000. */
 export const priceFactor = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n || nano > 1_000n * NANO_PER_YUAN ? null : nano;
@@ -134,14 +134,13 @@ export const imagePrices = z
   )
   .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
 
-/** `form`: the accepted spelling. */
 const numberBetween = (min: number, max: number, form: RegExp, expected: string) =>
   parsed((text) => {
     const value = Number(text);
     return form.test(text) && value >= min && value <= max ? value : null;
   }, expected);
 
-/** A model's tokens per token of the estimator. */
+/** The model's tokens per token of the estimator. */
 export const factor = numberBetween(0.1, 10, /^\d{1,2}(\.\d{1,4})?$/, 'a factor from 0.1 to 10, such as 1.25');
 
 export const ratio = numberBetween(0, 1, /^\d(\.\d{1,9})?$/, 'a ratio from 0 to 1, such as 0.05');
@@ -191,13 +190,13 @@ export const allowedPart = anyText.refine((value) => /^(?:tools|mcp_servers)\.[^
 
 const PLAIN_TEXT = 'text without control characters or bidirectional marks';
 
-/** For tables, messages and logs. */
+/** The text appears in tables, messages and logs. */
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
 export const day = z.iso.date({ error: 'a day such as 2026-10-01' });
 
-/** A valid header value. */
+/** The credential is sent as a header value. */
 export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential of ASCII characters without spaces or line breaks' });
@@ -208,7 +207,7 @@ export const password = z
 
 const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
-/** Optionally with a display name. */
+/** The address may have a display name. */
 export const sender = z.string({ error: 'an e-mail address' }).refine(
   (text) => {
     const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
@@ -249,7 +248,7 @@ export const baseUrl = parsed((value) => {
   return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
 
-/** Without credentials, query and fragment. */
+/** The URL has no credentials, query or fragment. */
 export function isBareHttp(url: URL | null): url is URL {
   return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');
 }
@@ -258,13 +257,12 @@ function isHttp(url: URL | null): url is URL {
   return url?.protocol === 'http:' || url?.protocol === 'https:';
 }
 
-/** The public address of the gateway. */
 export const publicUrl = parsed((value) => {
   const url = URL.parse(value);
   return isHttp(url) && url.href === `${url.origin}/` ? url.origin : null;
 }, 'an http:// or https:// address without a path, such as https://gateway.example');
 
-/** Or empty. */
+/** An empty value means no proxy. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';
   const url = URL.parse(value);
@@ -277,7 +275,7 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * PEM certificates, or the path of a file with them; the result is PEM. The file is read while parsing, so an unreadable file is reported
+ * The value is PEM, or the path of a file with PEM; the result is PEM. The file is read while parsing, so an unreadable file is reported
  * with line and key.
  */
 export const certificates = parsed((value) => {
@@ -286,7 +284,7 @@ export const certificates = parsed((value) => {
   return blocks.length > 0 && blocks.every(isCertificate) ? blocks.join('\n') : null;
 }, 'PEM certificates, or the path of a readable file that contains them');
 
-/** If not, the value is the path of a file. */
+/** If false, the value is the path of a file. */
 export function isPem(value: string): boolean {
   return value.includes('-----BEGIN');
 }
@@ -303,7 +301,7 @@ function isCertificate(pem: string): boolean {
   return succeeds(() => new X509Certificate(pem));
 }
 
-/** Or empty. */
+/** An empty value means a local database. */
 export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
   error:
     'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one',
@@ -323,7 +321,7 @@ function isDatabaseUrl(text: string): boolean {
   );
 }
 
-/** For paths and header names. */
+/** The name is used in paths and header names. */
 export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {
   error: 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter',
 });

@@ -13,9 +13,9 @@ import { type Config, configSchema } from './schema.ts';
 export type { Environment } from './document.ts';
 
 interface ConfigProblem {
-  /** 1-based; 0 if unknown. */
+  /** The first line is 1; 0 if unknown. */
   readonly line: number;
-  /** Dotted, such as `models.acme-large.price.input`; empty for the file as a whole. */
+  /** A dotted path such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
   readonly message: string;
 }
@@ -36,7 +36,7 @@ export class ConfigError extends ForeseenError {
   }
 }
 
-/** From flags or the environment. They override the file. */
+/** Values of flags or the environment, which override the file. */
 export interface ConfigOverrides {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -51,7 +51,7 @@ const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {
   dataDir: 'database.dataDir',
 };
 
-/** By the dotted name of the setting that each overrides. */
+/** The key is the dotted name of the overridden setting. */
 export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<string, string> {
   const names = Object.keys(OVERRIDDEN) as (keyof ConfigOverrides)[];
   return new Map(
@@ -60,7 +60,7 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 }
 
 export interface ConfigOptions extends ConfigOverrides {
-  /** For commands that call no provider. */
+  /** Set by commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
 }
 
@@ -86,7 +86,6 @@ export function readConfigFile(file: string): ConfigText {
   }
 }
 
-/** For a text that is already read. */
 export function parseConfig(text: string, file: string, environment: Environment, options: ConfigOptions = {}): Config {
   return parseConfigText(text, file, environment, options).config;
 }
@@ -142,7 +141,7 @@ function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchem
   return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
 }
 
-/** Replaces values of the file by overrides, so that both are checked in the same way. */
+/** Overrides replace values of the file, so both are checked in the same way. */
 function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (!isRecord(value)) return value;
   const copy = { ...value };
@@ -154,7 +153,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/** Adds what the document contains to what the schema expected. */
+/** A problem names what the schema expected and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigDocument,

@@ -75,7 +75,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** Which prices a model needs depends on its operations: `rules.ts`. */
+/** The operations of a model decide which prices it needs: `rules.ts`. */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),
@@ -100,7 +100,6 @@ const peakHours = listOf('at least one range of hours such as "09:00-21:00"', da
   'Peak hours. A range may cross midnight.',
 );
 
-/** Prices may depend on the time of day. */
 const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
   section({
     ...prices,
@@ -201,5 +200,5 @@ type ModelConfig = z.infer<typeof model>;
 type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
 export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
-/** The model's own prices, or those of a time of day. */
+/** The prices of the model itself, or of a time of day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

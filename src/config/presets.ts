@@ -1,37 +1,37 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
 
-/** For `faregate init --provider`. */
+/** `faregate init --provider` uses these settings. */
 
 export interface PresetProvider {
   readonly name: string;
   readonly protocol: ProtocolName;
   readonly baseUrl: string;
-  /** Prefix of its version and beta headers. */
+  /** The prefix of the vendor's version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** For self-hosted servers: some versions report no usage. */
+  /** Set for self-hosted servers, because some versions report no usage. */
   readonly missingUsage?: 'estimate';
   readonly allows?: readonly string[];
 }
 
 export interface Preset {
-  /** As in the command. */
+  /** The name in the command. */
   readonly name: string;
   readonly title: string;
-  /** One per protocol. */
+  /** There is one provider per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** Operations that these addresses do not serve, although price files list models for them. */
+  /** These addresses do not serve these operations, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
-  /** Contains the credential. */
+  /** The environment variable of the credential. */
   readonly keyVariable: string;
-  /** Names in LiteLLM's price file. If several list a model, the first name's price applies. */
+  /** LiteLLM's price file uses these names. If several list a model, the first name's price applies. */
   readonly priceFileNames: readonly string[];
-  /** For accounts of the other region. `priceFileNames`: if they differ. */
+  /** Accounts of the other region use this address. `priceFileNames` is set if the names differ. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
-  /** Sentences. */
+  /** Each note is a sentence. */
   readonly notes?: readonly string[];
-  /** Where the addresses are documented. */
+  /** The addresses are documented here. */
   readonly source: string;
   readonly readOn: string;
 }
@@ -40,12 +40,12 @@ const READ_ON = '2026-11-27';
 /** The configuration requires a credential for every provider. */
 const OWN_SERVER = 'A server without authentication accepts any text as its key.';
 
-/** What does not follow from the vendor's name. */
+/** These settings do not follow from the vendor's name. */
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
-  /** A base URL for each protocol. */
+  /** Each protocol has its own base URL. */
   readonly chat?: string;
   readonly messages?: string;
   readonly messagesAuth?: PresetProvider['auth'];
@@ -220,7 +220,7 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   if (chat !== undefined)
     providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
   if (messages !== undefined) {
-    // All of them expect Anthropic's version and beta headers.
+    // All of these addresses expect Anthropic's version and beta headers.
     const likeAnthropic = {
       protocol: 'messages',
       baseUrl: messages,
@@ -240,7 +240,7 @@ export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] 
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
 
-/** `null` for the base URL of an unknown vendor. */
+/** Returns `null` if the vendor is unknown. */
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
@@ -252,12 +252,12 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
   return null;
 }
 
-/** Omits the credential itself. */
+/** The credential itself is not included. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
 }
 
-/** Contains the vendor's providers, and comments on the next steps. */
+/** Comments explain the next steps. */
 export function presetConfig(preset: Preset): string {
   const { title, providers, keyVariable, source, readOn } = preset;
   const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [

@@ -6,19 +6,19 @@ import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
 export const CREDENTIALS_MAX = 100;
 
-/** Far above any credential. Keeps the content of a wrong file out of calls. */
+/** No credential is this large. The content of a wrong file must not be sent in calls. */
 const CREDENTIAL_CHARS_MAX = 16 * 1024;
 
 interface CredentialFile {
   readonly file: string;
-  /** As of when the configuration was parsed. Secret. */
+  /** The secret content of the file when the configuration was parsed. */
   readonly value: string;
 }
 
 export type ConfiguredCredential = string | CredentialFile;
 
 export interface NamedCredential {
-  /** `apiKey` or `apiKeys.0`. */
+  /** The key is `apiKey` or `apiKeys.0`. */
   readonly name: string;
   /** Secret. */
   readonly value: string;
@@ -30,7 +30,7 @@ const credentialFile = section({
   file: z.string({ error: 'the path of a file' }).min(1, { error: 'the path of a file' }),
 });
 
-/** A credential, or `{ file: … }`. Only the gateway needs the content, so `fillCredentialFiles` reads the file. */
+/** Only the gateway needs the content of a file, so `fillCredentialFiles` reads it. */
 export const providerCredential = z
   .custom<unknown>((value) => value !== undefined && value !== null, { error: 'a credential' })
   .transform((value, context): ConfiguredCredential => {
@@ -47,7 +47,7 @@ interface CredentialSettings {
   readonly apiKeys?: readonly ConfiguredCredential[] | undefined;
 }
 
-/** In the order of the settings. */
+/** The order is that of the settings. */
 export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCredential[] {
   const named = (name: string, credential: ConfiguredCredential): NamedCredential =>
     typeof credential === 'string' ? { name, value: credential, file: null } : { name, ...credential };
@@ -57,7 +57,6 @@ export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCre
   ];
 }
 
-/** Without duplicates. */
 export function credentialFilesOf(providers: Readonly<Record<string, CredentialSettings>>): string[] {
   const files = Object.values(providers).flatMap((provider) => credentialsOf(provider).map(({ file }) => file));
   return [...new Set(files.filter((file) => file !== null))];
@@ -66,13 +65,13 @@ export function credentialFilesOf(providers: Readonly<Record<string, CredentialS
 /** The message shows neither the file's content nor its path. */
 export class CredentialFileError extends NamedError {}
 
-/** Removes surrounding white space, such as the line break that editors append. @throws CredentialFileError */
+/** White space around the text is removed, such as the line break that editors append. @throws CredentialFileError */
 export function readCredentialFile(path: string): string {
   let text: string;
   try {
     text = readRegularFile(path).bytes.toString('latin1').trim();
   } catch (error) {
-    // Other messages contain the path, which may be the credential itself, written in place of a path.
+    // The operator may have written the credential in place of a path. Other messages would show it.
     const isPlain = error instanceof UnreadableFileError && !error.message.startsWith('The file cannot be read');
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }

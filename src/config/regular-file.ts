@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NamedError } from '../lib/named-error.ts';
 
-/** Far above any configuration; protects the memory from a wrong file. */
+/** No configuration is this large. A wrong file must not fill the memory. */
 const BYTES_MAX = 16 * 2 ** 20;
 
 /** The message says why. */
@@ -9,13 +9,16 @@ export class UnreadableFileError extends NamedError {}
 
 export interface ReadFile {
   readonly bytes: Buffer;
-  /** Changes if the file is written or replaced. */
+  /** The version changes if the file is written or replaced. */
   readonly version: string;
   /** False if the file changed while it was read. */
   readonly isWhole: boolean;
 }
 
-/** Follows links. Reading a pipe or a device would block until data arrives, and consume the data. @throws UnreadableFileError */
+/**
+ * Links are followed. A pipe or a device is refused: reading would block until data arrives, and consume the data.
+ * @throws UnreadableFileError
+ */
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
@@ -36,7 +39,7 @@ export function readRegularFile(path: string): ReadFile {
   }
 }
 
-/** Changes if the file is written, replaced or removed. */
+/** The version changes if the file is written, replaced or removed. */
 export function fileVersion(path: string): string {
   try {
     return versionOf(statSync(path, { bigint: true }));

@@ -14,13 +14,10 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** First path segments that Faregate itself uses. */
+/** Faregate itself uses these path prefixes. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
-/**
- * Checks rules between values, such as unique names and existing references. The argument is not validated yet: these problems are reported
- * together with those of the schema.
- */
+/** Rules between values are checked before the schema validates them, so that all problems are reported together. */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
   const models = entries(value, 'models');
@@ -106,7 +103,7 @@ function keyBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
-/** As for the vendor's own SDK, which appends the same path as the gateway. */
+/** The vendor's own SDK appends the same path to this URL as the gateway. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -118,7 +115,7 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'baseUrl'], message }];
 }
 
-/** Headers that an operator cannot set, with the reasons. */
+/** An operator cannot set these headers. The values are the reasons. */
 const takenHeaders: Readonly<Record<string, string>> = {
   ...because('It describes the body, which the gateway sends.', [
     'content-type',
@@ -201,7 +198,7 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
   );
 }
 
-/** Alternative lists of prices for an operation. One list must be complete. */
+/** One of the alternative lists of prices must be complete. */
 function neededPrices(operation: unknown): readonly (readonly string[])[] {
   return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
 }
@@ -211,7 +208,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
 }
 
-/** A route's cost needs prices for the operations that its provider serves. */
+/** The cost needs prices for the operations that the route's provider serves. */
 function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
   return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
@@ -255,7 +252,7 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
   });
 }
 
-/** The price itself, and its time-of-day lists. */
+/** The paths of the price itself and of its time-of-day lists. */
 function priceLists(price: unknown): Path[] {
   return field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
 }
@@ -263,7 +260,7 @@ function priceLists(price: unknown): Path[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** Prices that depend on reasoning or output length. */
+/** These prices depend on reasoning or output length. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');
@@ -318,7 +315,7 @@ function planBreaches(id: string, plan: unknown, models: readonly (readonly [str
   });
 }
 
-/** Aliases are not allowed here. */
+/** An alias is refused. */
 function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   if (names(models).includes(name)) return [];
   const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));

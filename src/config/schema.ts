@@ -115,7 +115,7 @@ const server = section({
     .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
 });
 
-/** The same limit as in `db/partitions.ts`. */
+/** `db/partitions.ts` has the same limit. */
 const PARTITIONS_MAX = 100;
 
 const database = section({
@@ -170,12 +170,12 @@ const retention = section({
     .describe('How long call records are kept. Records are dropped by whole months. Default: forever.'),
   refusals: keptOrZeroMs.default(30 * DAY_MS).describe('How long refused requests are kept. 0 records none.'),
   changes: keptDayMs.default(400 * DAY_MS).describe('How long entries of the audit log are kept.'),
-  /** At least as long as deliveries are retried. */
+  /** Deliveries are retried for less than seven days. */
   notices: keptWeekMs.default(30 * DAY_MS).describe('How long notices and their deliveries are kept.'),
   latency: keptDayMs.default(100 * DAY_MS).describe('How long hourly latency figures of routes are kept.'),
 });
 
-/** For the former option `keepDays` of a section. */
+/** The option `keepDays` existed in earlier versions. */
 const keptAs = (name: keyof typeof retention.shape, example: string): string =>
   `keepDays was renamed. Use retention.${name} with a duration such as ${example}.`;
 

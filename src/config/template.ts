@@ -1,4 +1,6 @@
-/** Written by `faregate init`. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this. */
+/**
+ * `faregate init` writes this file. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this.
+ */
 export const configTemplate = `# The configuration of Faregate.
 #
 #   faregate check     reports errors with line and key

@@ -5,12 +5,12 @@ import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
 export interface ConfigWarning {
-  /** Dotted. */
+  /** A dotted path. */
   readonly key: string;
   readonly message: string;
 }
 
-/** For usage that providers may bill and that has no price or no limit. */
+/** Providers may bill usage that has no price or no limit here. */
 export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
   const byId = Object.entries(models);
   return [
@@ -19,7 +19,7 @@ export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning
   ];
 }
 
-/** Their output is text without an inherent limit. */
+/** The output of these operations has no inherent limit. */
 const TEXT_OPERATIONS: readonly string[] = ['chat', 'messages', 'responses'];
 
 function limitWarnings(id: string, { operations, maxOutputTokens }: ModelConfig): ConfigWarning[] {
@@ -53,7 +53,6 @@ function priceListsInForce({ price }: ModelConfig): readonly (readonly [path: st
 
 type WithSecrets = Pick<Config, 'database' | 'mail' | 'oidc' | 'providers'>;
 
-/** Placeholders come from examples. */
 export function secretWarnings(config: WithSecrets): ConfigWarning[] {
   return secretsOf(config).flatMap(([key, value]): ConfigWarning[] => {
     if (value === undefined || value === '' || !isPlaceholder(value)) return [];

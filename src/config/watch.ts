@@ -21,10 +21,9 @@ export interface ConfigWatcherOptions {
   readonly file: string;
   readonly environment: Environment;
   readonly overrides?: ConfigOverrides;
-  /** In force at the start. */
   readonly current: Config;
   readonly logger: Logger;
-  /** Shown by `GET /admin/v1/config`. */
+  /** `GET /admin/v1/config` shows this status. */
   readonly loads?: ConfigLoads;
   /**
    * Applies a configuration with the running values of settings that require a restart. If this throws, the previous configuration stays in
@@ -35,23 +34,23 @@ export interface ConfigWatcherOptions {
   readonly onUnchanged?: () => void;
   /** Called after each stable reading of the file. */
   readonly onDecided?: (isInForce: boolean) => void;
-  /** For changes that the system does not report, such as on a network drive. */
+  /** Polling finds changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
-  /** Between two readings of a file that may have changed. */
+  /** The time between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls `expire` once after `ms` milliseconds; returns a function that cancels this. */
+  /** Calls `expire` once after `ms` milliseconds. The result cancels this. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
-/** Consecutive equal readings before a change is applied. */
+/** A change is applied after this many equal readings in a row. */
 const READINGS = 2;
-/** If the change removes a model, a provider or a plan. */
+/** A change that removes a model, a provider or a plan needs more readings. */
 const READINGS_FOR_REMOVAL = 20;
 
-/** After this many consecutive readings that all differ, the log reports that the reload is postponed. */
+/** After this many readings in a row that all differ, the log reports that the reload is postponed. */
 const RESTLESS_READINGS = 120;
 
 /**
@@ -62,20 +61,20 @@ const RESTLESS_READINGS = 120;
  */
 export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
-  /** The values are functions that end the watching. */
+  /** Each function ends the watching of a file. */
   readonly #watched = new Map<string, () => void>();
-  /** Of the configuration in force. */
+  /** These files belong to the configuration in force. */
   #files: readonly string[];
   #inForce: Config;
   #last: Reading | null = null;
-  /** Consecutive readings that equal the last one. */
+  /** Counts consecutive readings that equal the last one. */
   #equalReadings = 0;
-  /** Consecutive readings that differ from the one before. */
+  /** Counts consecutive readings that differ from the one before. */
   #changes = 0;
   #decided: Reading | null = null;
-  /** The last reading, parsed, while it must stay unchanged for longer. */
+  /** The parsed text must stay unchanged for longer before it is applied. */
   #parsed: ParsedConfig | Error | null = null;
-  /** `reload` was called, and its result is not logged yet. */
+  /** True until the result of `reload` is logged. */
   #isRequested = false;
   #cancelTimer: (() => void) | null = null;
   #isOpen = true;
@@ -87,14 +86,13 @@ export class ConfigWatcher {
     this.#watchFiles();
   }
 
-  /** Applies the file when it stops changing, and logs the result even if nothing changed. Calls before the result are combined. */
+  /** Applies the file when it stops changing, and logs the result even if nothing changed. Several calls before the result count as one. */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
     this.#isRequested = true;
     this.#readSoon();
   };
 
-  /** Afterwards, nothing is applied or logged. */
   close(): void {
     this.#isOpen = false;
     for (const unwatch of this.#watched.values()) unwatch();
@@ -123,7 +121,7 @@ export class ConfigWatcher {
     }
   }
 
-  /** Does not delay a pending reading, so a busy directory cannot starve it. */
+  /** A pending reading is not delayed, so a busy directory cannot starve it. */
   readonly #readSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
@@ -162,7 +160,7 @@ export class ConfigWatcher {
     this.#options.onDecided?.(isInForce);
   }
 
-  /** Synchronous: a configuration is small, and readings cannot overtake one another. */
+  /** A configuration is small, so it is read synchronously: readings cannot overtake one another. */
   #read(): Reading {
     const { file } = this.#options;
     const fileVersions = this.#files.map((path) => `${path} ${fileVersion(path)}`).join('\n');
@@ -230,8 +228,8 @@ export class ConfigWatcher {
 }
 
 /**
- * Returns a function that stops watching. Watches the directory, because editors replace the file and Kubernetes moves a link `..data` next
- * to it.
+ * Returns a function that stops watching. Editors replace the file, and Kubernetes moves a link `..data` next to it, so the directory is
+ * watched.
  */
 function watchOneFile(
   path: string,
@@ -265,10 +263,10 @@ function watchDirectory(
   }
 }
 
-/** `found`: the text, or the error of reading the file. */
+/** `found` is the text, or the error of reading the file. */
 interface Reading extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
-  /** Of the credential and certificate files. */
+  /** The versions of the credential and certificate files. */
   readonly fileVersions: string;
 }
 
@@ -279,7 +277,7 @@ function isSame(one: Reading, other: Reading): boolean {
   return left === right;
 }
 
-/** Half-written files lack names that are in force. */
+/** A half-written file lacks names that are in force. */
 function removes(config: Config, inForce: Config): boolean {
   return (['providers', 'models', 'plans'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
@@ -291,7 +289,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Omits values, which may be secret: the result is logged. */
+/** The result is logged, so it contains no values, which may be secret. */
 export function changedSettings(before: unknown, after: unknown, path: readonly string[] = []): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isRecord(before) || !isRecord(after)) return [path.join('.')];
