@@ -12,12 +12,7 @@ export type AdminNeed = 'read' | 'change' | 'operator_person' | 'export';
  */
 export type AccountNeed = 'member' | 'owner' | 'person';
 
-export type AdminRefusal =
-  | 'no_operator'
-  | 'role'
-  | 'no_person'
-  | 'no_export'
-  | 'no_role';
+export type AdminRefusal = 'no_operator' | 'role' | 'no_person' | 'no_export' | 'no_role';
 
 /** `null`: the actor may use the endpoint. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
