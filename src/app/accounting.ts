@@ -124,7 +124,7 @@ export async function createAccounting(deps: AccountingDependencies) {
     }),
     housekeeping: {
       partitions: routes.all.map((partition) => partition.housekeeping),
-      isOutgrown: () => addedPartitions.count > 0,
+      hasUnopenedPartitions: () => addedPartitions.count > 0,
       refusals: createRefusalsStore(housekeepingPools.directory),
       nodes: createNodeStore(housekeepingPools.directory),
       endedKeys: createEndedKeyStore(housekeepingPools),

@@ -20,7 +20,7 @@ import { createSessionStore } from '../people/session-store.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 
 /** A task must not hold locks for which other transactions wait long. */
-export interface HousekeepingTask {
+interface HousekeepingTask {
   /** The log shows this name. */
   readonly name: string;
   /** Absent for a task of the directory or the node. Tasks of one partition run one at a time. */
@@ -155,7 +155,7 @@ interface HousekeepingDependencies {
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
   /** True if this process has not opened all partitions of the database. */
-  readonly isOutgrown: () => boolean;
+  readonly hasUnopenedPartitions: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly clock: Clock;
@@ -212,7 +212,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
       name: 'ended keys',
       // Only a node with all partitions open can tell whether a key is still referenced.
       run: async (signal) =>
-        deps.isOutgrown()
+        deps.hasUnopenedPartitions()
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },

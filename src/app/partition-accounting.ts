@@ -99,7 +99,8 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
     questions,
     terms: () => admissionTerms(reservationTerms),
     onEnded: (call) => reservations.ended(call),
-    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; only its own calls wait'),
+    onLocked: (accountId) =>
+      logger.warn({ accountId }, 'the row of an account is locked; only calls of this account wait'),
     observer: {
       admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
       ends: (count, tookMs) => observers.settlementBatch?.(count, tookMs),

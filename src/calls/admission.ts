@@ -58,7 +58,7 @@ export class CallAdmission {
    * Checks balance and limits before the body is read, without reserving anything.
    * @throws GatewayError if an admission would refuse any body now
    */
-  async look(request: PrecheckRequest): Promise<void> {
+  async precheck(request: PrecheckRequest): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;
     const { accountId, keyId, isKeyLimited, memberId, policy } = request;
     const isOnPlan = policy.context === 'coding';

@@ -77,7 +77,7 @@ export class CallRunner {
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
       await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {
-        logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
+        logger.error({ err: failed, callId }, 'failed to record the end of a failed call');
       });
     }
     return response;
@@ -88,7 +88,7 @@ export class CallRunner {
     const { callId, routes, signerId, client, principal, settings } = call;
     const failures: unknown[] = [];
     let isSkipped = false;
-    const open = cooldownLast(this.#stillOpen(call), settings, clock);
+    const open = cooldownLast(this.#undrainedRoutes(call), settings, clock);
     const drainedOfSigner =
       signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
     const candidates = drainedOfSigner.length === 0 ? open : [...open, ...drainedOfSigner];
@@ -102,7 +102,7 @@ export class CallRunner {
         isSkipped = true;
         continue;
       }
-      call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
+      call.beginAttempt(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
       try {
         await this.#relayWithCredentials(call, i < candidates.length - 1);
         return;
@@ -120,7 +120,7 @@ export class CallRunner {
   }
 
   /** Omits routes that were drained while the call waited for admission, unless all were. */
-  #stillOpen({ model, routes }: Call): readonly Route[] {
+  #undrainedRoutes({ model, routes }: Call): readonly Route[] {
     const open = withoutDrained(model, routes, this.#dependencies.drained);
     return open.length > 0 ? open : routes;
   }

@@ -22,7 +22,7 @@ import { reportResult } from './relay/failover.ts';
 import type { ReservationEstimate } from './reservation-estimate.ts';
 import type { Settings } from './settings.ts';
 
-export interface SettlementDependencies {
+interface SettlementDependencies {
   readonly settlement: Pick<Settlement, 'end'>;
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
@@ -119,7 +119,7 @@ export class Call implements ShownHeaders {
   }
 
   /** `failure`: the error of the previous attempt. */
-  goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
+  beginAttempt(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
       const afterMs = this.#dependencies.clock.nowMs() - this.startedAtMs;

@@ -54,10 +54,12 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
     outputTokens,
     searchUnits: demand.searchUnits,
     otherToolUses: demand.serverToolUses,
-    servedOn: dearerTerms(prices, demand.terms),
+    servedOn: costlierTerms(prices, demand.terms),
   };
   const cost =
-    basis === 'images' ? imagesCostAtMost(choices, prices) : chargeFor(usage, dearest(prices, demand, length), basis);
+    basis === 'images'
+      ? imagesCostAtMost(choices, prices)
+      : chargeFor(usage, highestPrices(prices, demand, length), basis);
   return {
     inputTokens,
     tokens: bounded(readTokens + outputTokens),
@@ -87,28 +89,32 @@ export function requestedOutput(
 }
 
 /** Model runs, caching and tool uses are known only from the response, so the highest prices apply. */
-function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
+function highestPrices(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
   const asks = [demand.writesCache, demand.audioInput !== null, demand.audioOutput !== null];
   const key = `${asks},${steps}`;
-  let known = dearestOf.get(prices);
+  let known = highestPricesOf.get(prices);
   if (known === undefined) {
     known = new Map();
-    dearestOf.set(prices, known);
+    highestPricesOf.set(prices, known);
   }
   let found = known.get(key);
   if (found === undefined) {
-    found = makeDearest(prices, demand, steps);
+    found = computeHighestPrices(prices, demand, steps);
     known.set(key, found);
   }
   return found;
 }
 
 /** The inner key consists of the request features that affect prices. */
-const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
+const highestPricesOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
-function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
+function computeHighestPrices(
+  { above = {}, ...unstepped }: UnitPrices,
+  demand: Demand,
+  steps: readonly string[],
+): UnitPrices {
   const { thinking: _thinking, outputAbove: _outputAbove, ...prices } = unstepped;
   const runs: readonly RunPrices[] = [unstepped, ...steps.map((step) => above[step]!)];
   const lists: readonly TokenPriceFields[] = runs.flatMap((run) => [
@@ -141,7 +147,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
 );
 
 /** The provider may serve the call on plain terms, so cheaper terms are ignored. */
-function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
+function costlierTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
     termNames.flatMap((name) =>

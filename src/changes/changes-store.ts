@@ -10,13 +10,13 @@ import type { Recorded } from './recorded-value.ts';
 
 /** Lists are newest first: ids sort by time. */
 
-export type ChangeActorKind = Actor['kind'] | 'configuration';
+type ChangeActorKind = Actor['kind'] | 'configuration';
 
 /**
  * `begun`: the outcome is unknown, because the change is in progress, its node died, or recording failed. `failed`: the change ended with
  * an error and may have had an effect.
  */
-export type ChangeOutcome = 'begun' | 'done' | 'failed';
+type ChangeOutcome = 'begun' | 'done' | 'failed';
 
 const ACTORS = tableColumns({
   kind: textColumn<ChangeActorKind>('actor_kind'),

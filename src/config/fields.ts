@@ -86,7 +86,7 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** A timer cannot have such a delay. */
+/** Such a duration is never the delay of a timer. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,

@@ -169,7 +169,7 @@ const VENDORS: readonly Vendor[] = [
     title: 'Groq',
     chat: 'https://api.groq.com/openai/v1',
     allows: ['tools.browser_search'],
-    notes: ['It rejects logprobs, logit_bias, top_logprobs, message names, and n other than 1.'],
+    notes: ['The vendor rejects logprobs, logit_bias, top_logprobs, message names, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
   },
   {

@@ -17,7 +17,7 @@ interface RuleBreach {
 /** Faregate itself uses these path prefixes. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
-/** Rules between values are checked before the schema validates them, so that all problems are reported together. */
+/** Checks rules between values that the schema has not validated, so that all problems are reported together. */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
   const models = entries(value, 'models');

@@ -4,7 +4,7 @@ import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, UnitPricesConfig } from './schema.ts';
 
-export interface ConfigWarning {
+interface ConfigWarning {
   /** A dotted path. */
   readonly key: string;
   readonly message: string;

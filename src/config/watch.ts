@@ -51,7 +51,7 @@ const READINGS = 2;
 const READINGS_FOR_REMOVAL = 20;
 
 /** After this many readings in a row that all differ, the log reports that the reload is postponed. */
-const RESTLESS_READINGS = 120;
+const READINGS_UNTIL_POSTPONED = 120;
 
 /**
  * Watches a configuration file and its credential and certificate files, and applies changes as a whole. If the file is invalid, the error
@@ -137,7 +137,7 @@ export class ConfigWatcher {
     this.#last = reading;
     if (!isEqual) this.#parsed = null;
     const { file, logger } = this.#options;
-    if (this.#changes === RESTLESS_READINGS) {
+    if (this.#changes === READINGS_UNTIL_POSTPONED) {
       logger.warn({ file }, 'the configuration keeps changing; reload postponed');
     }
     if (!this.#isRequested && this.#decided !== null && isSame(reading, this.#decided)) return;

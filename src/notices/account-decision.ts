@@ -11,7 +11,7 @@ export interface AccountFacts {
   readonly subscriptions: readonly SubscriptionFacts[];
 }
 
-export interface SubscriptionFacts {
+interface SubscriptionFacts {
   readonly id: string;
   readonly planId: string;
   readonly startsAtMs: number;

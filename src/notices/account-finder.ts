@@ -2,7 +2,7 @@ import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.t
 import type { Logger } from '../lib/logger.ts';
 import { type AccountTerms, decideAccount } from './account-decision.ts';
 import type { AccountNoticeStore } from './account-notice-store.ts';
-import type { SliceResult } from './finder-lock-store.ts';
+import type { BatchResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderDependencies {
@@ -21,7 +21,7 @@ interface AccountFinderDependencies {
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
 
-  async function processBatch(): Promise<SliceResult> {
+  async function processBatch(): Promise<BatchResult> {
     const now = options();
     return accounts.noticeChanges(
       (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),

@@ -3,7 +3,7 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../db/home-pools.ts';
 import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
-import { lockOutFinders, type SliceResult } from './finder-lock-store.ts';
+import { type BatchResult, tryFinderLock } from './finder-lock-store.ts';
 import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
@@ -95,10 +95,10 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,
-    ): Promise<SliceResult> {
+    ): Promise<BatchResult> {
       if ((await partition.query(findChanges)).length === 0) return 'idle';
       return partition.transactionWithDirectory(async (transaction) => {
-        if (!(await lockOutFinders(transaction, number))) return 'elsewhere';
+        if (!(await tryFinderLock(transaction, number))) return 'elsewhere';
         const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
         const ids = [...new Set(taken.flatMap((row) => row.account_ids))];
         const facts = await readFacts(transaction, ids, options.atMs);

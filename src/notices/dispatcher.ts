@@ -16,7 +16,7 @@ import { type Notice, payloadOf } from './notice.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
-/** Counts of this node since its start, except `due`. */
+/** Figures of this node, except `due`. */
 export interface DeliveryFigures {
   readonly delivered: number;
   readonly failed: number;

@@ -15,14 +15,14 @@ const tryLock: Statement = {
 const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory_xact_lock(${FINDER_LOCK})` };
 
 /** `more`: more work may remain. `elsewhere`: another node holds the lock. */
-export type SliceResult = 'more' | 'idle' | 'elsewhere';
+export type BatchResult = 'more' | 'idle' | 'elsewhere';
 
 /** Returns `false` if another node holds the lock. The directory uses the lock of partition 0. */
-export async function lockOutFinders(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
+export async function tryFinderLock(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
   const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(FINDER_LOCK, partition)]);
   return lock!.is_ours;
 }
 
-export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
+export async function takeFinderLock(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

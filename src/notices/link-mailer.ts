@@ -3,7 +3,7 @@ import type { OneTimeLink } from '../people/one-time-links.ts';
 import { type MailTerms, sendOneMail } from './mail-sender.ts';
 import { shownName } from './shown-name.ts';
 
-export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
+type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
 interface LinkMailerDependencies {
   readonly terms: () => MailTerms | null;

@@ -1,7 +1,7 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
-import { lockOutFinders, type SliceResult, waitForFinders } from './finder-lock-store.ts';
+import { type BatchResult, takeFinderLock, tryFinderLock } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
 /** Each notice is stored together with its deliveries, and only once per occurrence (`dedupe_key`). */
@@ -125,9 +125,9 @@ export function createNoticeStore(directory: DirectoryPool) {
       untilMs: number,
       decide: (key: ExpiringKey) => DueNotice | null,
       options: NewNotices,
-    ): Promise<SliceResult> =>
+    ): Promise<BatchResult> =>
       directory.transaction(async (transaction) => {
-        if (!(await lockOutFinders(transaction))) return 'elsewhere';
+        if (!(await tryFinderLock(transaction))) return 'elsewhere';
         // The first scan starts at this instant, so keys with fewer days left cause no notice.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
@@ -152,7 +152,7 @@ export function createNoticeStore(directory: DirectoryPool) {
     /** A lock serializes nodes: they neither store a notice twice nor deadlock. */
     add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
-        await waitForFinders(transaction);
+        await takeFinderLock(transaction);
         await addNotices(transaction, notices, options);
       }),
     deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,

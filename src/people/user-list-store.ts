@@ -7,7 +7,7 @@ import type { Membership, OperatorRole } from './actor.ts';
 import { foldSignInName } from './sign-in-name.ts';
 import type { UserStatus } from './user.ts';
 
-export interface UserMembership extends Membership {
+interface UserMembership extends Membership {
   readonly accountName: string;
 }
 

@@ -25,7 +25,7 @@ interface RefusalRecorderOptions {
   readonly recordedMax?: number;
 }
 
-export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
+type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
 /** If the database is slow, refusals are dropped and the drops counted. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
@@ -43,7 +43,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   }
 
   /** Turns the counts of a finished minute into rows. */
-  function turnMinute(nowMs: number): void {
+  function closeMinute(nowMs: number): void {
     for (const { minuteMs, accountId, code, count } of minute.takeCounts(nowMs)) {
       enqueueCount({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
     }
@@ -52,7 +52,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   function schedule(): void {
     cancel ??= timers.after(PAUSE_MS, () => {
       cancel = null;
-      turnMinute(clock.nowMs());
+      closeMinute(clock.nowMs());
       writing = writing.then(write);
     });
   }
@@ -75,7 +75,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
 
   return {
     record(accountId: string | null, code: string, make: () => Refusal): void {
-      turnMinute(clock.nowMs());
+      closeMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
       // If the queue is full, the refusal is still counted: it may be part of a flood over many accounts.
@@ -91,7 +91,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
       cancel?.();
       await writing;
       // No more refusals arrive, so the current minute ends early.
-      turnMinute(Number.POSITIVE_INFINITY);
+      closeMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
       cancel?.();

@@ -15,7 +15,7 @@ export interface MetricRow {
   readonly ofWorkers?: OfWorkers;
 }
 
-export type OfWorkers = 'sum' | 'min' | 'max';
+type OfWorkers = 'sum' | 'min' | 'max';
 
 /** A scrape reads the metric from figures. */
 export interface ReadMetric<Figures> extends MetricRow {

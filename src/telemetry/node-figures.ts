@@ -53,7 +53,7 @@ interface BodySizes {
 }
 
 /** Counts are since the start of the process. */
-export interface PoolFigures {
+interface PoolFigures {
   readonly name: string;
   readonly used: number;
   readonly connectionsMax: number;

@@ -8,7 +8,7 @@ import type { TraceContext } from '../lib/trace-context.ts';
 import { programVersion } from '../lib/version.ts';
 import type { CallSpan } from './call-spans.ts';
 
-export interface SpanSink {
+interface SpanSink {
   /** A full queue drops the span. */
   add(span: CallSpan): void;
   /** Exports the remaining spans. This takes at most two seconds. */

@@ -7,7 +7,7 @@ import { callSpans, type ServerAddress } from './call-spans.ts';
 import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-exporter.ts';
 
 /** A trace begins with its request; its spans are created from the report of the request. */
-export interface Traces {
+interface Traces {
   readonly openTrace: OpenTrace;
   readonly observer: RequestObserver;
   /** Exports the remaining spans. This takes at most two seconds. */

@@ -130,7 +130,7 @@ where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
 /** A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
-const findNotGiven: Statement = {
+const findUngranted: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
 where not exists (select from ledger_entries e where e.account_id = v.account_id and e.idempotency_key = 'voucher ' || v.code_hash)
@@ -230,7 +230,7 @@ async function createWriter(directory: LongTransaction) {
       const late = LATE.all(await directory.query(listLate, [exportedAt]));
       for (const [place, those] of Map.groupBy(late, (each) => each.place)) {
         const names = fieldsOf(those, 'accountId', 'codeHash');
-        const found = await partitions[place]!.query<{ code_hash: string }>(findNotGiven, names);
+        const found = await partitions[place]!.query<{ code_hash: string }>(findUngranted, names);
         await directory.query(removeRedemptions, [toArray(found.map(({ code_hash: codeHash }) => codeHash))]);
         removed += found.length;
       }

@@ -38,7 +38,7 @@ interface ImportDependencies {
 const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
 /** From this schema on, everything that a voucher grants has an idempotency key derived from its code. */
-const GIFTS_KEYED_SINCE = 48;
+const GRANTS_KEYED_SINCE = 48;
 /** Earlier schemas had these columns. They are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
@@ -61,7 +61,7 @@ export function importDatabase(
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
-      if (end !== null) throw new TransferError('The file has more lines after the line that ends it.');
+      if (end !== null) throw new TransferError('The file continues after its end line.');
       const { name, json } = readLine(line);
       if (name === 'end') {
         end = parseJson(json) as ExportEnd;
@@ -88,7 +88,7 @@ export function importDatabase(
     await batches.write();
     await writer.recomputeUsage();
     const rows = await compareRows(writer, end, batches.accounts);
-    const lateRedemptions = head.schema < GIFTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
+    const lateRedemptions = head.schema < GRANTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
     return { head, end, rows, lateRedemptions, unsound: batches.unsound };
   });
 }

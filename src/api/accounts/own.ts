@@ -9,7 +9,7 @@ import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuan
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
 import { underPresentNames } from './rate-limits.ts';
 
-export type OwnAccountDependencies = Pick<
+type OwnAccountDependencies = Pick<
   AccountAdminDependencies,
   'accounts' | 'accountChanges' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'
 > & { readonly config: () => Config };

@@ -6,7 +6,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';
 
-export interface AuditAdminDependencies {
+interface AuditAdminDependencies {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;
 }
 

@@ -8,7 +8,7 @@ import { type RefusalAdminDependencies, refusalList, refusalReader, refusalRespo
 import { CALL_COLUMNS, type CallAdminDependencies, callList, callReader, readCall } from './admin.ts';
 import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
-export type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
+type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
 
 /** Accounts do not see routes and costs. */
 const ownCallMembers = callResponse.pick({

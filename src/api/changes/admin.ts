@@ -12,7 +12,7 @@ import { at, pageOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
-export interface ChangeAdminDependencies {
+interface ChangeAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
   readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];

@@ -5,7 +5,7 @@ import { showConfig } from '../../config/shown.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 
-export interface ConfigAdminDependencies {
+interface ConfigAdminDependencies {
   readonly config: () => Config;
   readonly configStatus: () => ConfigStatus;
   /** `null` if the process does not serve requests. */

@@ -26,7 +26,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const owner: BodyOwner = {
       tenant: principal,
       budgets: bodyBudgets,
-      look: () => this.#lookUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
+      look: () => this.#precheckUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
     };
 
     function run(input: CallInput): Promise<void> {
@@ -71,10 +71,10 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
   }
 
   /** Checks limits before the body is read. A repeated idempotent request is exempt, because it gets the stored response. */
-  async #lookUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
+  async #precheckUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
     const { admission, idempotentCalls } = this.dependencies;
     try {
-      await admission.look(call);
+      await admission.precheck(call);
     } catch (refusal) {
       if (!(await idempotentCalls.isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
     }

@@ -15,7 +15,7 @@ export interface EndpointDependencies {
   readonly refusals: Refusals;
   readonly calls: CallRunner;
   readonly idempotentCalls: IdempotentCalls;
-  readonly admission: Pick<CallAdmission, 'look'>;
+  readonly admission: Pick<CallAdmission, 'precheck'>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;

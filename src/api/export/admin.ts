@@ -4,7 +4,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface ExportAdminDependencies {
+interface ExportAdminDependencies {
   exportDatabase(): AsyncIterable<string>;
   readonly clock: Clock;
 }

@@ -20,7 +20,6 @@ const { id, accountId, name, prefix, expiresAt, revokedAt } = keyMembers;
 const importedKeyResponse = z
   .strictObject({ id, accountId, name, prefix, expiresAt, revokedAt })
   .meta({ id: 'ImportedKey' });
-export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
 /** Clients keep the keys of another gateway, which are imported by their hash. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyDependencies): AdminEndpoint[] {

@@ -12,7 +12,7 @@ import { pageOf } from '../management/response-fields.ts';
 import { accountResponse, filterText, page, toPage } from '../management/wire.ts';
 import { keyMembers, keyToWire } from './wire.ts';
 
-export interface KeySearchDependencies {
+interface KeySearchDependencies {
   readonly catalog: () => Catalog;
   readonly keySearch: KeySearchStore;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;

@@ -14,7 +14,7 @@ import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { filterText, instant } from '../management/wire.ts';
 
-export interface LatencyAdminDependencies {
+interface LatencyAdminDependencies {
   readonly latency: Pick<LatencyStore, 'sum'>;
   readonly clock: Clock;
   readonly timezone: () => string;

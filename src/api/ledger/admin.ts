@@ -21,7 +21,7 @@ import {
   shortText,
 } from '../management/wire.ts';
 
-export interface LedgerAdminDependencies {
+interface LedgerAdminDependencies {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly periods: () => RunningPeriods;

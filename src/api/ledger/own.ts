@@ -13,7 +13,7 @@ import { statementResponse } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
 
-export type OwnMoneyDependencies = UsageAdminDependencies & {
+type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly ledger: Pick<LedgerStore, 'listEntries'>;
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };

@@ -106,7 +106,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     });
   }
 
-  async function carryOut(
+  async function runEndpoint(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
     context: Context,
@@ -157,7 +157,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     const response = await inShare(tenant, async (time) => {
       const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
       const run = async () => {
-        const made = await carryOut(endpoint, input, context, request);
+        const made = await runEndpoint(endpoint, input, context, request);
         if (!(made instanceof LineStream)) return made;
         return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, tenant) };
       };

@@ -40,7 +40,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** A full queue of passwords to hash counts as an attempt too. */
+/** A full queue of passwords to hash is treated like too many attempts. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

@@ -15,7 +15,7 @@ import {
   notedKeys,
 } from './member-keeper.ts';
 
-export interface AccountMemberDependencies extends MemberKeeperDependencies {
+interface AccountMemberDependencies extends MemberKeeperDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
 }
 

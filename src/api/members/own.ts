@@ -23,7 +23,7 @@ import {
   notedKeys,
 } from './member-keeper.ts';
 
-export interface MemberDependencies extends MemberKeeperDependencies {
+interface MemberDependencies extends MemberKeeperDependencies {
   readonly links: Pick<LinkStore, 'listInvitations' | 'deleteInvitation'>;
   readonly oneTimeLinks: Pick<OneTimeLinks, 'invite'>;
   readonly accounts: Pick<AccountStore, 'findAccount'>;

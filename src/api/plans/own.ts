@@ -17,7 +17,7 @@ import { subscriptionResponse } from '../management/wire.ts';
 import { type PlanAdminDependencies, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
 import { listSubscriptions, type SubscriptionAdminDependencies, subscriptionList } from './subscriptions.ts';
 
-export type OwnPlanDependencies = PlanAdminDependencies &
+type OwnPlanDependencies = PlanAdminDependencies &
   Pick<SubscriptionAdminDependencies, 'subscriptions'> & {
     readonly accounts: Pick<AccountStore, 'findKey'>;
     readonly ledger: Pick<LedgerStore, 'findBalances'>;

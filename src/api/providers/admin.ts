@@ -6,7 +6,7 @@ import { notFound } from '../management/endpoint.ts';
 import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
-export interface ProviderAdminDependencies {
+interface ProviderAdminDependencies {
   /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
   readonly testProvider?: (
     providerId: string,

@@ -14,7 +14,7 @@ import { count, listOf } from '../management/response-fields.ts';
 import { filterText, shortText } from '../management/wire.ts';
 import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts';
 
-export interface RouteAdminDependencies {
+interface RouteAdminDependencies {
   readonly health: RouteHealth;
   readonly catalog: () => Catalog;
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];

@@ -12,7 +12,7 @@ import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface TokenAdminDependencies {
+interface TokenAdminDependencies {
   readonly adminTokens: Pick<AdminTokensStore, 'list' | 'find' | 'revoke'>;
   readonly tokenMaker: AdminTokenMaker;
   readonly clock: Clock;

@@ -36,7 +36,7 @@ import {
   voucherCsv,
 } from './wire.ts';
 
-export interface VoucherAdminDependencies {
+interface VoucherAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
   readonly redemptions: Pick<RedemptionStore, 'list' | 'find'>;

@@ -7,7 +7,7 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
-export interface OwnVoucherDependencies {
+interface OwnVoucherDependencies {
   readonly redeemer: VoucherRedeemer;
   readonly voucherGuesses: VoucherGuesses;
 }

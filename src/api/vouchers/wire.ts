@@ -55,7 +55,7 @@ const ownMembers = {
 };
 
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
-export type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
+type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
 
 export const redemptionResponse = z
   .strictObject({

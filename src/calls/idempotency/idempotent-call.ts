@@ -10,7 +10,7 @@ import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
 import type { Settings } from '../settings.ts';
 
-export interface RepeatableCall {
+interface RepeatableCall {
   readonly idempotencyKey: string;
   readonly fingerprint: string;
 }

@@ -19,7 +19,7 @@ export const CALL_HEADER_NAMES = [
 
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
-export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
+type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
 /** Amounts are in yuan (`docs/calls.md`). `chargeNano` is `null` while unknown, and on plans. */
 export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {

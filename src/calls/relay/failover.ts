@@ -28,7 +28,7 @@ import type { CallEnd } from '../call-end.ts';
 
 /** `docs/routing.md` lists the rules. */
 interface RefusalRule {
-  /** True if the provider certainly did not execute the call. */
+  /** True if another route may serve the call, which the provider certainly did not execute. */
   readonly isTriedElsewhere: boolean;
   /** What the breakers of the route count; `null`: a success. */
   readonly failure: 'operator' | 'response' | null;
@@ -46,7 +46,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   call: { isTriedElsewhere: false, failure: null },
 };
 
-/** True if the provider certainly did not execute the call. */
+/** True only if the provider certainly did not execute the call. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;

@@ -65,7 +65,7 @@ class JsonRelay implements ResponseReceiver {
   #sizeBytes = 0;
   #isInvalid = false;
   /** True if chunks are sent before settlement, because the response is too large or there is no memory. */
-  #leavesEarly = false;
+  #isSentEarly = false;
   /** True if there was no memory to store the response for repeats. */
   #isUnstorable = false;
 
@@ -150,10 +150,10 @@ class JsonRelay implements ResponseReceiver {
     this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
     if (this.#call.client.isGone) this.#dropUnlessStorable();
-    this.#leavesEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
+    this.#isSentEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
     const fits = this.#count();
-    if (!this.#call.client.isGone && (this.#leavesEarly || !fits)) {
-      this.#leavesEarly = true;
+    if (!this.#call.client.isGone && (this.#isSentEarly || !fits)) {
+      this.#isSentEarly = true;
       this.#sendAllButLast();
       // Marked members only show tool uses that nothing else counts; not worth waiting for memory.
       if (!fits) this.#capture.giveUpMarked();
@@ -164,7 +164,7 @@ class JsonRelay implements ResponseReceiver {
 
   /** After the client has left, the response is kept only to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (!this.#leavesEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
+    if (!this.#isSentEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
     this.#letGo();
   }
 
@@ -290,7 +290,7 @@ class JsonRelay implements ResponseReceiver {
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
     if (this.#sizeBytes > this.#storedBytesMax) return { head, body: null };
-    if (this.#leavesEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
+    if (this.#isSentEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
     return { head, body: Buffer.concat(this.#held) };
   }
 

@@ -24,7 +24,7 @@ import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** If more bytes follow the terminal event, the provider's connection is closed and the stream is complete. */
-const BYTES_BEHIND_END_MAX = 1024 * 1024;
+const BYTES_AFTER_END_MAX = 1024 * 1024;
 
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
@@ -68,7 +68,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #otherBody: Buffer[] | null = null;
   #clientAbort: ClientAbort | null = null;
   #isOver = false;
-  #bytesBehindEnd = 0;
+  #bytesAfterEnd = 0;
   #keepAlive: KeepAlive | null = null;
   /** True even if the client has left. */
   #hasRelayed = false;
@@ -156,8 +156,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
     this.firstByteAtMs ??= this.#dependencies.clock.nowMs();
     if (this.#end.hasBegun) {
-      this.#bytesBehindEnd += chunk.length;
-      if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
+      this.#bytesAfterEnd += chunk.length;
+      if (this.#bytesAfterEnd > BYTES_AFTER_END_MAX) this.#exchange.abort();
     }
     const tap = this.#tap;
     tap.push(chunk);
