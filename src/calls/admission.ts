@@ -56,7 +56,7 @@ export class CallAdmission {
 
   /**
    * Checks balance and limits before the body is read, without reserving anything.
-   * @throws GatewayError if an admission would refuse any body now
+   * @throws GatewayError if an admission would be refused now, with any body
    */
   async precheck(request: PrecheckRequest): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;

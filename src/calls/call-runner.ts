@@ -95,7 +95,7 @@ export class CallRunner {
     for (let i = 0; i < candidates.length; i++) {
       const route = candidates[i]!;
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // Otherwise a client that has left would pay for a response that it cannot read.
+      // A client that has left must not pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {

@@ -53,7 +53,7 @@ export class Call implements ShownHeaders {
   routes!: readonly Route[];
   /** The provider that signed the newest thinking block; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
-  /** If true, signed blocks of the response are recorded. */
+  /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
   /** `null`: there is no session, or no choice of routes or credentials. */
   session: CallSession | null = null;

@@ -12,7 +12,7 @@ import type { Providers } from '../providers/upstream/provider.ts';
 export interface Continuation {
   /** `null` if unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** From the newest known signed block. Its provider accepted the earlier blocks, so it is preferred to their providers. */
+  /** The provider of the newest known signed block accepted the earlier blocks, so it is preferred to their providers. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
   /** Size of the largest response that the call continues; `undefined`: a size is unknown. */
   readonly continuedTokens: number | undefined;

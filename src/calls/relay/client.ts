@@ -20,7 +20,7 @@ const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 export class Client {
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
-  /** Afterwards, only an event in the stream can report an error. */
+  /** Once the response has begun, only an event in the stream can report an error. */
   hasBegun = false;
   chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
@@ -41,7 +41,7 @@ export class Client {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** If the client has left already, the listener runs at once. */
+  /** If the client has left already, the listener runs at once. It replaces an earlier one. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
@@ -68,7 +68,7 @@ export class Client {
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
-  /** The listener runs when the client has read everything that was written. */
+  /** The listener runs when the client has read everything that was written. It replaces an earlier one. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
