@@ -41,7 +41,7 @@ export const faultGroups: readonly FaultGroup[] = [
     title: 'The database',
     faults: [
       {
-        fault: 'it is down when a call begins',
+        fault: 'the database is down when a call begins',
         error: 'databaseDown',
         seen: 'at once; no provider is called',
         tests: [
@@ -49,7 +49,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it is down when a call ends',
+        fault: 'the database is down when a call ends',
         seen: 'the response, two seconds late at most',
         account: 'charged once, when it is up again',
         tests: [
@@ -60,7 +60,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops responding without closing connections (black hole)',
+        fault: 'the database stops responding without closing connections (black hole)',
         error: 'databaseDown',
         seen: 'after two seconds, and at once while the outage is known',
         account: 'nothing; a reservation that was committed anyway is released',
@@ -70,7 +70,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops responding when a call ends',
+        fault: 'the database stops responding when a call ends',
         seen: 'the response',
         account: 'charged once, from the journal',
         tests: [
@@ -78,7 +78,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'its statements are slow when a call ends',
+        fault: 'statements of the database are slow when a call ends',
         seen: 'the response, two seconds late at most',
         account: 'charged once, by the slow statement or its retry',
         tests: [
@@ -121,7 +121,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it rejects a charge that is too large for a column',
+        fault: 'the database rejects a charge that is too large for a column',
         error: 'settlementFailed',
         seen: 'the response is withheld',
         account: 'nothing; other calls of the batch are charged',
@@ -179,7 +179,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it is exported while calls run',
+        fault: 'the database is exported while calls run',
         seen: 'nothing',
         account: 'the copy has each account as of its last ledger entry, without calls in flight',
         tests: [['test/transfer/under-load.test.ts', 'contains a consistent state of each account, and no call fails']],
@@ -334,7 +334,7 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a worker of a gateway hangs',
-        seen: 'its connections wait; `/readyz` names it',
+        seen: 'connections that this worker got wait; `/readyz` names the worker',
         account: 'as if it resumes, or as if it is killed',
         tests: [['test/workers/workers.test.ts', 'reports which worker hangs, and the metrics of the other one']],
       },
