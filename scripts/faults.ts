@@ -28,6 +28,7 @@ const FULL = 'test/settlement/disk-full.test.ts';
 const KILLED = 'test/settlement/killed.test.ts';
 const CRASHES = 'test/settlement/crashes.test.ts';
 const WHEN = 'test/hostile/what-happens-when.test.ts';
+const REFUSED = 'test/conformance/7-provider-errors.test.ts';
 const RELAY = 'test/relay/relay-failures.test.ts';
 const FAILOVER = 'test/routing/failover.test.ts';
 const LEAVING = 'test/relay/leaving-clients.test.ts';
@@ -399,7 +400,13 @@ export const faultGroups: readonly FaultGroup[] = [
       {
         fault: 'a provider refuses the call',
         seen: 'the provider’s status and message in our envelope; 502 with our message if the operator’s account is refused',
-        tests: [[WHEN, 'provider non-2xx: same status, our envelope, safe headers, nothing']],
+        tests: [
+          [REFUSED, '7 a provider’s refusal has its status and its words, and on messages its type'],
+          [
+            REFUSED,
+            '7 a provider that refuses the operator’s credential or account is 502 upstream_error, in the gateway’s words',
+          ],
+        ],
       },
       {
         fault: 'invalid JSON, HTML, an empty 200, a success without usage',
