@@ -92,7 +92,7 @@ const FULL_ONLY = [
   'test/cli/demo-crashes.test.ts',
   // Several starts of the demo. See `test/db/demo-mark` and `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
-  // Full disks under whole gateways and at their start. See `src/journal`, `test/hostile/what-happens-when`.
+  // Full disks under whole gateways and at their start. See `src/journal`, `src/accounting/settlement`.
   'test/settlement/{disk-full,half-start}.test.ts',
   // Order of syncs. See `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
