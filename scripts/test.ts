@@ -58,6 +58,7 @@ const COUNTED = [
   'src/**',
   'test/audit/audit-counters.test.ts',
   'test/billing/**',
+  'test/hostile/{answers,connections}.test.ts',
   'test/idempotency/**',
   'test/providers/provider-*.test.ts',
   'test/relay/{client-aborts,relay-failures}.test.ts',

@@ -11,6 +11,7 @@ import {
   callOf,
   type HostileScene,
   INVALID,
+  jsonBytes,
   relayedStream,
   SSE,
   setScene,
@@ -142,6 +143,7 @@ describe('streams', () => {
           responseBytes({ headers: ['content-type: text/plain', SSE[1]!], body: chunks(events) }),
         ),
         'no content type': responses(responseBytes({ headers: [SSE[1]!], body: chunks(events) })),
+        'a whole response': responses(jsonBytes(200, JSON.stringify(family.whole()))),
         'no event': stream([]),
       };
       for (const [what, behaviour] of Object.entries(invalid)) {
