@@ -5,8 +5,7 @@ import type { ClientResponse } from '../support/client.ts';
 import { createTestClock } from '../support/clock.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { bodyAt, CHAT, coderAnd, responseAnything, send } from '../support/limited-calls.ts';
-import { chatUsage, json } from '../support/provider.ts';
-import { until } from '../support/until.ts';
+import { chatUsage } from '../support/provider.ts';
 import { assertWait } from '../support/waits.ts';
 
 /** The limits of single keys of an account: spending and calls of a day, and concurrent calls. */
