@@ -107,9 +107,9 @@ const FULL_ONLY = [
   // Whole programs, tested from outside. See `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
   'test/cli/{loaded-code,log-reader}.test.ts',
   'test/scripts/test-runs.test.ts',
-  // Many bodies and uploads of maximum size, and their threads. See `test/input`, `src/lib/worker-pool`.
+  // Many bodies of maximum size, and their threads. See `test/input`, `src/lib/worker-pool`.
   'src/calls/request-workers.test.ts',
-  'test/hostile/{bodies,uploads}.test.ts',
+  'test/hostile/bodies.test.ts',
   // Large responses and slow readers. See `src/protocols/metering/tap-large-events`, `test/relay`.
   'test/conformance/4.2-large-answers.test.ts',
   'test/hostile/memory.test.ts',
