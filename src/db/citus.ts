@@ -3,7 +3,7 @@ import type { JsonRows } from './json-rows.ts';
 
 /**
  * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The directory and the first partition are plain tables of
- * the coordinator. Each further partition is a distributed schema on one worker; the coordinator forwards statements to it.
+ * the coordinator. Each further partition is a distributed schema on one worker.
  */
 
 const findExtension: Statement = {
@@ -21,16 +21,15 @@ const findDistributed: Statement = {
   text: `select exists (select from pg_catalog.pg_dist_schema where schemaid = to_regnamespace($1::text)) as is_there`,
 };
 
-/** Whether Citus has moved a schema to a worker. Requires the extension. */
+/** Whether a schema is distributed, and therefore on a worker. Requires the extension. */
 export async function isDistributed(database: Queryable, schema: string): Promise<boolean> {
   const [found] = await database.query<{ is_there: boolean }>(findDistributed, [schema]);
   return found!.is_there;
 }
 
 /**
- * Sets the lock timeout of a transaction on the worker, which does not know the options of the gateway's connection to the coordinator. The
- * table that the statement reads must have a row on the worker, because `set_config` runs once for each row. (Citus forwards `set local`
- * only as a separate message.)
+ * Sets the lock timeout of a transaction on the worker, to which the options of the gateway's connection are not forwarded. The table in
+ * the statement must have a row on the worker, because `set_config` runs once for each row.
  */
 export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   statement: {
@@ -41,9 +40,8 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
 });
 
 /**
- * Makes the commit of a transaction two-phase. Citus otherwise commits plain tables of the coordinator and tables of a worker one after the
- * other, and a crash in between would lose one of them. The statement addresses a table on the coordinator that Citus knows, and changes
- * nothing.
+ * Makes the commit two-phase: it changes nothing, but addresses a table on the coordinator that Citus knows. Otherwise Citus commits the
+ * coordinator and a worker one after the other, and a crash in between would lose one of the two.
  */
 export const COMMIT_IN_TWO_PHASES = 'delete from citus_two_phase where id = 0';
 
@@ -52,7 +50,6 @@ const findTwoPhase: Statement = {
   text: `select exists (select from pg_catalog.pg_dist_partition where logicalrelid = to_regclass('citus_two_phase')) as is_there`,
 };
 
-/** Whether the directory's schema has the table that a two-phase commit requires. Requires the extension. */
 export async function hasTwoPhase(directory: Queryable): Promise<boolean> {
   const [found] = await directory.query<{ is_there: boolean }>(findTwoPhase);
   return found!.is_there;
@@ -63,8 +60,8 @@ select citus_add_local_table_to_metadata('citus_two_phase')
 where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;
 
 /**
- * An insert of rows passed as a parameter. Citus would read the rows on the coordinator and copy them to the worker in three messages; a
- * condition that only the worker can evaluate makes Citus forward the statement unchanged. The condition reads a table that has one row.
+ * An insert of rows that are a parameter. With a condition that only the worker can evaluate, Citus forwards the statement unchanged;
+ * otherwise it would copy the rows to the worker in three messages. The table in the condition has one row.
  *
  * @param text the statement, with the given condition after the rows
  * @param rows the rows in the text, if they are JSON
@@ -80,12 +77,12 @@ export function insertOfRows(
   return { name, text: text(''), onCitus: rows?.onCitus(onCitus, table) ?? onCitus };
 }
 
-/** Triggers in a distributed schema change only tables of the same schema, which are on the same worker. */
+/** Safe, because triggers in a distributed schema change only tables of the same schema, which are on the same worker. */
 export const ALLOW_TRIGGERS = 'set local citus.enable_unsafe_triggers to on;';
 
 /**
  * Moves the tables of a schema and their rows to a worker, in the transaction that created them. A table without a primary key needs a
- * replica identity, or its rows could not be deleted during a later move to another worker.
+ * replica identity; otherwise rows could not be deleted while Citus moves the table to another worker.
  */
 export const distribute = (schema: string): string => `do $identities$
 declare
@@ -101,9 +98,8 @@ $identities$;
 select citus_schema_distribute('${schema}');`;
 
 /**
- * Additional definitions of functions in a distributed schema, applied after it is created and after each migration. On the worker,
- * functions run in a session of the coordinator with another search_path. A function called by a statement cannot read a table that Citus
- * knows; it reads the worker's shard.
+ * Redefines functions of a distributed schema, after its creation and after each migration. On the worker, functions run with another
+ * search_path. A function that a statement calls cannot read a table that Citus knows, so it reads the worker's shard.
  */
 export const functionsOf = (
   schema: string,

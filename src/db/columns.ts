@@ -1,9 +1,6 @@
 import { type Parameter, PLAIN, type Query, type SqlValue, type Statement, toArrayItem } from './database.ts';
 
-/**
- * Returns one array parameter per field with a value for each row, for `unnest`. A field without any value becomes an empty array, which
- * `unnest` pads with nulls. Most calls have no value for most columns, and each item costs time on both sides.
- */
+/** Returns an array parameter per field, for `unnest`. A field without any value becomes an empty array, which `unnest` pads with nulls. */
 export function fieldsOf<Field extends string>(
   rows: readonly { readonly [Name in Field]: SqlValue }[],
   ...fields: readonly Field[]
@@ -46,7 +43,7 @@ export function writeRows<Field extends string>(
 let keptSecond = Number.NaN;
 let keptSecondText = '';
 
-/** Like `toISOString`, but caches the second: formatting the three timestamps of each call shows in profiles. */
+/** Like `toISOString`, but caches the second: formatting the timestamps of each call shows in profiles. */
 export function toTimestamp(epochMs: number): string {
   const second = Math.floor(epochMs / 1_000);
   if (second !== keptSecond) {

@@ -1,13 +1,11 @@
 import type { PoolName } from './database.ts';
 import { POOLS } from './pools.ts';
 
-/** Maximum number of concurrent batches of calls. Few are needed: admissions, ends and releases of calls each run one batch at a time. */
+/** Maximum number of concurrent batches. Admissions, ends and releases of calls run one batch at a time each. */
 const BATCHES_MAX = 4;
-/**
- * Minimum number of connections for batches: a batch that waits for a lock (for at most 100 ms) must not stop all others of its partition.
- */
+/** More than one: a batch that waits for a lock (at most 100 ms) must not stop the other batches of its partition. */
 const BATCHES_MIN = 2;
-/** Maximum number of concurrent transactions that can wait for a lock. Each belongs to the calls of one account. */
+/** Maximum number of concurrent transactions that can wait for a lock. Each is for calls of one account. */
 const LOCKS_MAX = 2;
 const STATEMENTS_MIN = 2;
 
@@ -20,11 +18,10 @@ export interface ConnectionShare {
 }
 
 /**
- * Returns the maximum numbers of connections to the directory, which also contains the first partition. Calls are spread over partitions,
- * so each partition gets a share of the connections for calls. The directory keeps all statements and connection pools, because keys and
- * users are looked up there regardless of the number of partitions.
+ * The connections to the directory, which contains the first partition. The connections for calls are divided between partitions. The
+ * directory keeps all others, because keys and users are looked up there.
  *
- * @param statementsMax the number of connections for single statements in a process with one partition.
+ * @param statementsMax number of connections for single statements in a process with one partition
  */
 export function shareOfDirectory(partitions: number, statementsMax: number): ConnectionShare {
   return {

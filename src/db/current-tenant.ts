@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { WorkTime } from '../lib/fair/work-time.ts';
 
 /**
- * The tenant on whose behalf statements run. Connection pools schedule fairly between tenants. It is passed through `AsyncLocalStorage`: if
- * it were a parameter, a call site that omitted it would make scheduling unfair, and no test would fail.
+ * The tenant of the running statements, between which connection pools schedule fairly. `AsyncLocalStorage` is used because a call site
+ * could omit a parameter, and no test would fail.
  */
 interface Asking {
   readonly tenant: string | null;
-  /** Measures the tenant's work, without the time spent waiting for a connection; `null`: not measured. */
+  /** Measures the tenant's work, without waits for a connection; `null`: not measured. */
   readonly time: WorkTime | null;
 }
 

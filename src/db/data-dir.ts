@@ -6,18 +6,17 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isLocked, tryLock } from './directory-lock.ts';
 
 /**
- * A data directory belongs to the process that holds the lock on its `gateway.lock`. `gateway.json` names the owner for messages, and tells
- * the command line where the running gateway listens. It does not establish ownership, because the named process may have ended or run in
- * another container.
+ * The content of `gateway.json`: for messages, and for the command line, which finds the gateway's address there. Ownership is only the
+ * lock on `gateway.lock`: the process named here may have ended or run in another container.
  */
 export interface DataDirOwner {
   readonly pid: number;
   /** The machine or container in which the process runs. */
   readonly host: string;
-  /** The gateway's address and the credential for the local command line. Set once the gateway listens. */
+  /** The gateway's address, and the credential for the local command line. Set once the gateway listens. */
   readonly url?: string;
   readonly adminToken?: string;
-  /** The URL of the gateway's local database server, including the password. */
+  /** Includes the password of the local server. */
   readonly databaseUrl?: string;
 }
 
@@ -29,15 +28,15 @@ interface DataDirLock {
 
 export interface AcquireOptions {
   readonly onWaiting?: ((message: string) => void) | undefined;
-  /** How long to wait, in milliseconds, for a process that was just killed or is about to exit. */
+  /** How long to wait for a process that is about to exit. */
   readonly patienceMs?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
-  /** Whether to fail at once if a gateway runs on the directory. The caller then sends its request to that gateway. */
+  /** Whether to fail at once if a gateway runs on the directory, so that the caller can send its request to that gateway. */
   readonly unlessServed?: boolean | undefined;
 }
 
 export class DataDirInUseError extends ForeseenError {
-  /** The owner; `null` if it has not written its file yet. */
+  /** `null` if the owner has not written its file yet. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
@@ -74,10 +73,7 @@ const LOCK_FILE = 'gateway.lock';
 const PATIENCE_MS = 10_000;
 const POLL_MS = 100;
 
-/**
- * Waits until the directory is free and locks it. @throws NoLockError. @throws DataDirInUseError if it does not become free in time or a
- * gateway runs on it.
- */
+/** @throws NoLockError. @throws DataDirInUseError if the directory does not become free in time, or a gateway runs on it. */
 export async function acquireDataDir(dataDir: string, options: AcquireOptions = {}): Promise<DataDirLock> {
   const { onWaiting, patienceMs = PATIENCE_MS, stopped, unlessServed = false } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -116,12 +112,11 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   };
 }
 
-/** Adds the addresses of the gateway and its local server to the owner file. Only the owner may call this function. */
+/** Adds the addresses of the gateway and its local server to the owner file. Call this only with the lock. */
 export function announceGateway(dataDir: string, gateway: Announced): void {
   writeOwnerFile(dataDir, gateway);
 }
 
-/** Returns the present owner of the directory; `null` if there is none. */
 export function readDataDirOwner(dataDir: string): DataDirOwner | null {
   return withLockFile(dataDir, isLocked) ? readOwnerFile(dataDir) : null;
 }
@@ -134,10 +129,7 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
   }
 }
 
-/**
- * Writes to a temporary file first, so that no process reads a partial file. The file is not synced to disk: a power cut also ends the
- * process that it describes.
- */
+/** Renames a temporary file, so that no process reads a partial one. A sync is not needed: a power cut also ends the process. */
 function writeOwnerFile(dataDir: string, gateway: Partial<Announced>): void {
   const file = join(dataDir, OWNER_FILE);
   const owner: DataDirOwner = { pid: process.pid, host: hostname(), ...gateway };

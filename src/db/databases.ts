@@ -10,45 +10,41 @@ export interface DatabaseLocation {
   /** A postgres:// URL; empty: the local server of `dataDir` (`local/local-server.ts`). */
   readonly url: string;
   readonly dataDir: string;
-  /** The directory of the local server's PostgreSQL programs; absent: the programs installed with Faregate. */
+  /** Directory of the local server's PostgreSQL programs; absent: those installed with Faregate. */
   readonly binaries?: string | undefined;
 }
 
 export interface OpenOptions {
-  /** Whether opening fails if the local database does not exist. A database on a server is never created here. */
+  /** Whether to fail if the local database does not exist. */
   readonly mustExist?: boolean;
   readonly onWaiting?: (message: string) => void;
-  /** Maximum number of connections to a server for single statements of calls; absent: the default for one process. */
+  /** Maximum number of connections for single statements of calls; absent: the default for one process. */
   readonly statementConnections?: number | undefined;
-  /** The planned number of partitions, if it exceeds the present number. Connections are divided among the partitions. */
+  /** The planned number of partitions, if it exceeds the present one. Connections are divided by it. */
   readonly partitions?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
   readonly unlessServed?: boolean;
 }
 
-/**
- * The directory and its partitions (`homes.ts`). Each is a schema with its own connections; statements in one see no tables of the others.
- */
+/** The directory and its partitions (`homes.ts`). Each is a schema with its own connections, which see only this schema. */
 export interface Databases {
-  /** Closing the directory closes the partitions too. */
+  /** Closing it closes the partitions too. */
   readonly directory: Database;
-  /** The partitions, in order of their numbers. The first one shares the schema and the `Database` of the directory. */
+  /** In order of their numbers. The first one is the same `Database` as the directory. */
   readonly partitions: readonly Database[];
-  /** Opens the schema of an additional partition, which becomes the last one. */
+  /** Opens the schema of a further partition, which becomes the last one. */
   openNext(schema: string): Database;
-  /** The URL of the local server; `null` if the database is on another server. */
+  /** `null` if the database is not on the local server. */
   readonly localUrl: string | null;
-  /** Figures of all connection pools. Names of pools of further partitions contain the partition. */
+  /** Of all connection pools. Names of pools of further partitions contain the partition. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 
 /**
- * Opens the configured database and the partitions listed in its directory. Does not check whether their schemas exist or are current
- * (`partitions.ts`).
+ * Opens the configured database and its partitions. `partitions.ts` checks their schemas.
  *
- * @throws NoDatabaseError if the local database must exist but does not.
- * @throws DataDirInUseError if another process uses the local database.
+ * @throws NoDatabaseError if the local database must exist but does not, DataDirInUseError if another process uses it.
  * @throws if the server cannot be reached.
  */
 export async function openDatabases(
@@ -99,7 +95,7 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
   );
 }
 
-/** Returns an empty list for a database without a schema, and for one from a version without partitions. */
+/** Empty for a database without a schema, or from a version without partitions. */
 async function knownPartitions(directory: Database): Promise<readonly PartitionRow[]> {
   return (await isTableThere(directory, 'partitions')) ? readPartitions(directory) : [];
 }
@@ -144,7 +140,7 @@ function assemble(
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
 
-/** Returns the location of a database for messages, such as "local, in ./data"; without user and password. */
+/** For messages, such as "local, in ./data"; without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
   if (location.url === '') return `local, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');

@@ -3,14 +3,14 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { AdvisedError } from './errors.ts';
 import { isTableThere } from './migrate.ts';
 
-// Whether a database is used for the demo. This is fixed at its first start, because nobody has paid for the balances of the demo.
+// A database is marked as demo or not at its first start, because nobody has paid for the balances of the demo.
 
 export interface ServedAs {
   readonly isDemo: boolean;
   readonly demoAccountId: string | null;
 }
 
-/** The database belongs to the demo and the configuration does not, or the reverse. The message tells the user what to do. */
+/** The database belongs to the demo but the configuration does not, or the reverse. */
 export class DemoMarkError extends AdvisedError {}
 
 const NAME_ANOTHER =
@@ -58,18 +58,14 @@ const setMark: Statement = {
   text: 'update database_identity set is_demo = $1::boolean where is_demo is null',
 };
 
-/**
- * Checks, without changes, whether a database may be used for this purpose. A database without tables may be used for any purpose.
- *
- * @throws DemoMarkError
- */
+/** Checks, without changes, whether a database may be used for this purpose. An empty one may be used for any. @throws DemoMarkError */
 export async function checkDemoMark(database: Queryable, served: ServedAs): Promise<void> {
   if (!(await isTableThere(database, 'database_identity'))) return;
   const [mark] = await database.query<{ is_demo: boolean | null }>(selectMark);
   await requireSame(database, mark!.is_demo, served);
 }
 
-/** Marks a database without a mark; a lock serializes nodes that start at the same time. @throws DemoMarkError */
+/** Marks a database without a mark. A lock serializes nodes that start at the same time. @throws DemoMarkError */
 export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);

@@ -2,18 +2,16 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * An operating system lock that ends with its process, however the process ends, and works between containers of one machine, which cannot
- * see each other's processes. Node has no function for file locks. SQLite's exclusive transaction takes one (a POSIX record lock;
- * `LockFileEx` on Windows) on a file that stays empty.
+ * An operating system lock that ends with its process, and works between containers of one machine. Node has no function for file locks,
+ * but SQLite's exclusive transaction takes one on a file that stays empty: a POSIX record lock, or `LockFileEx` on Windows.
  *
- * A process loses its record locks on a file when it closes any descriptor of it. SQLite takes care of its own descriptors; no other code
- * in this process may open the file.
+ * No other code in this process may open the file: closing any descriptor of a file releases the process's record locks.
  */
 
-/** Keeps references: a garbage-collected object would be closed and lose its lock. */
+/** References, because a garbage-collected object would lose its lock. */
 const held = new Set<DatabaseSync>();
 
-/** Takes the lock and returns a function that releases it. Returns `null` if this or another process holds it. */
+/** Returns a function that releases the lock; `null` if this or another process holds the lock. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);
@@ -30,7 +28,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Whether the lock is taken. Concurrent calls of this function do not mistake each other for a process that has it. */
+/** Concurrent calls of this function do not count each other as owners of the lock. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });
@@ -45,7 +43,7 @@ export function isLocked(file: string): boolean {
   }
 }
 
-/** Creates the file, if missing, with permissions that SQLite would not set. Does not open an existing file. */
+/** Creates a missing file with permissions that SQLite would not set. Does not open an existing file. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));

@@ -1,21 +1,21 @@
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { NamedError } from '../lib/named-error.ts';
 
-/** SQLSTATE of a database error; `undefined` if the error did not come from the server, such as `EPIPE`. */
+/** SQLSTATE; `undefined` if the error did not come from the server, such as `EPIPE`. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(error.code) ? error.code : undefined;
 }
 
-/** Whether the data of a statement caused the error (class 22: invalid value, class 23: constraint), rather than the connection. */
+/** Whether the data of a statement, rather than the connection, caused the error (class 22: invalid value, class 23: constraint). */
 export function isDataError(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
 /**
- * A failed statement, with its name but without values. The driver's own errors contain the statement's text and values, and the server's
- * details quote rows. All errors are logged, and values include response bodies, names and key hashes.
+ * A failed statement, without values, so that it can be logged: values include response bodies, names and key hashes. The driver's errors
+ * contain values, and the server's details quote rows.
  */
 export class StatementError extends NamedError {
   readonly statement: string;
@@ -34,7 +34,7 @@ export class StatementError extends NamedError {
   }
 }
 
-/** Replacements for messages that quote values, by SQLSTATE or its class. */
+/** Replacements, by SQLSTATE or class, of messages that quote values. */
 const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
   ['21', 'the database refuses the number of rows'],
   ['22', 'the database refuses a value'],
@@ -43,7 +43,7 @@ const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
   ['42602', 'a name in the statement is invalid'],
 ];
 
-/** In other messages, quoted names of tables, columns, functions and files are kept; other quoted text is removed. */
+/** In other messages, only quoted names (of tables, columns, functions and files) are kept. */
 const QUOTED = /"([^"]*)"/g;
 const NAME = /^[a-zA-Z_][\w.$/]{0,62}$/;
 
@@ -55,7 +55,7 @@ interface DriverError {
   readonly column?: unknown;
 }
 
-/** Converts an error of the driver to one that can be logged safely. */
+/** Makes an error of the driver safe to log. */
 export function toStatementError(statement: string, error: unknown): StatementError {
   if (error instanceof StatementError) return error;
   if (typeof error !== 'object' || error === null) return new StatementError(statement, 'failed', undefined, undefined);
@@ -74,7 +74,7 @@ export function toStatementError(statement: string, error: unknown): StatementEr
   );
 }
 
-/** SQLSTATEs of refused connections, whose messages quote only the name of the user or database. */
+/** SQLSTATEs of refused connections. Their messages quote only the name of the user or database. */
 const REFUSED_CONNECTION = /^(28|3D)/;
 
 function withoutQuotedValues(message: string, state: string | undefined): string {
@@ -82,7 +82,7 @@ function withoutQuotedValues(message: string, state: string | undefined): string
   return message.replace(QUOTED, (quoted, name: string) => (NAME.test(name) ? quoted : '"…"'));
 }
 
-/** Runs work of the driver and converts its errors to `StatementError`. */
+/** Runs work of the driver, and makes its errors safe to log. */
 export async function asStatement<Result>(statement: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -91,7 +91,7 @@ export async function asStatement<Result>(statement: string, work: () => Promise
   }
 }
 
-/** The reason why a database cannot be used, and what to do about it. */
+/** Why a database cannot be used, and what to do about it. */
 export class AdvisedError extends ForeseenError {
   readonly reason: string;
   readonly advice: string;
@@ -102,27 +102,21 @@ export class AdvisedError extends ForeseenError {
   }
 }
 
-/** The queue of a connection pool that serves no calls is full (`pools.ts`). */
+/** The queue of a connection pool is full (`pools.ts`). */
 export class PoolFullError extends NamedError {
   constructor(pool: string, waitingMax: number) {
     super(`more than ${waitingMax} statements are waiting for a connection of pool "${pool}"`);
   }
 }
 
-/**
- * SQLSTATEs of a server that cannot serve: the connection broke (08), a resource is exhausted (53), the server is stopping (57), or a lock
- * was not available.
- */
+/** The connection broke (08), a resource is exhausted (53), the server is stopping (57), or a lock was not available. */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DUPLICATE_SCHEMA = '42P06';
 
-/**
- * Maximum time that a batch of calls waits for a lock: far longer than another node's batch takes, and far shorter than the maximum wait of
- * a call.
- */
+/** Maximum time that a batch of calls waits for a lock: longer than another node's batch, and much shorter than a call may wait. */
 export const BATCH_LOCK_MAX_MS = 100;
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;
@@ -131,7 +125,7 @@ export const isUniqueViolation = (error: unknown): boolean => sqlState(error) ==
 
 export const isDuplicateSchema = (error: unknown): boolean => sqlState(error) === DUPLICATE_SCHEMA;
 
-/** Whether the database could not be reached or did not respond, so that a retry may succeed. */
+/** Whether the database could not be reached or did not respond. A retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return CANNOT_SERVE.test(state);

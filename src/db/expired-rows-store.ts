@@ -1,6 +1,6 @@
 import type { Parameter, Queryable, Statement } from './database.ts';
 
-/** Maximum number of rows that a housekeeping statement deletes at a time. */
+/** Rows that a housekeeping statement deletes at a time. */
 export const DELETED_ROWS_MAX = 1000;
 
 /** Deletes a batch of expired rows. Uses the table's index on `expires_at`. */
@@ -13,7 +13,7 @@ export const expiredRows = (name: string, table: string, key: string): Statement
 returning 1 as gone`,
 });
 
-/** Repeats a statement that deletes and returns up to `DELETED_ROWS_MAX` rows, until none is left or the signal is aborted. */
+/** Repeats a statement that deletes and returns up to `DELETED_ROWS_MAX` rows, until no row is left or the signal aborts. */
 export async function deleteInBatches(
   database: Queryable,
   statement: Statement,

@@ -4,44 +4,42 @@ import { type Statement, type StoredRow, toArray } from './database.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 import type { Selection } from './table.ts';
 
-/** Filters a list by column values and time. A `null` value does not filter. */
-export interface ListFilter<Column extends string> {
+/** A `null` value does not filter. */
+interface ListFilter<Column extends string> {
   readonly values: { readonly [Name in Column]: string | null };
-  /** Restricts the column `anyOf` to these values; absent or `null`: no restriction. */
+  /** Values of the column `anyOf`; absent or `null`: any. */
   readonly anyOf?: readonly string[] | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
 interface FilteredListOptions<Row extends object, Column extends string> {
-  /** The table's name; a constant of the code, never part of a request. */
+  /** A constant of the code, never part of a request. */
   readonly table: string;
   readonly columns: Selection<Row>;
   readonly idPrefix: string;
   readonly at: string;
-  /** Columns with an index on (column, id), the most selective one first. */
+  /** Columns with an index on (column, id), the most selective first. */
   readonly leads: readonly Column[];
-  /** Columns without an index. They filter the rows that an indexed column selects. */
+  /** Columns without an index, which filter the rows that an indexed column selects. */
   readonly others?: readonly Column[];
-  /** The column of `leads` for which a filter may give several values. */
+  /** The column of `leads` that can be filtered by several values. */
   readonly anyOf?: Column;
 }
 
-/**
- * Tolerance between an id's time and its row's timestamp. The id is created some milliseconds earlier, and the clock may be set in between.
- */
+/** Maximum difference between an id's time and its row's timestamp: the clock may be set between the two. */
 const ID_SLACK_MS = 600_000;
-/** Number of parameters before those of columns: rows, limit, ids, instants, lead. */
+/** Number of parameters before the columns: rows, limit, ids, instants, lead. */
 const FIXED = 8;
 
-/** A row of a batch. A batch without matches consists of one row without an item. */
+/** A batch without matches is one row whose `id` is null. */
 export interface PageRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** The matching rows of a batch, and the id after which the next batch starts. */
+/** `next`: the id after which the next batch starts. */
 export function pageOfRows(found: readonly PageRow[], rows: number, wanted: number) {
   const items = found.filter((row): row is PageRow & { readonly id: string } => row.id !== null);
   const { last_id: lastId, rows_read: rowsRead } = found[0]!;
@@ -57,8 +55,8 @@ type FilteredList<Row, Column extends string> = (
 ) => Promise<LookedThrough<Row>>;
 
 /**
- * Lists a table whose ids sort by time, newest first. The first filtered column that has an index selects a range of the table, which is
- * scanned in batches; the other filters apply to these rows. Finding a rare value therefore takes more batches, but no batch is slow.
+ * Lists a table whose ids sort by time, newest first. The first filtered column with an index selects rows, which are scanned in batches
+ * and filtered by the other columns. A rare value takes more batches, but no batch is slow.
  */
 export function createFilteredList<Row extends object, Column extends string>(
   database: DirectoryQueryable,
@@ -95,9 +93,8 @@ export function createFilteredList<Row extends object, Column extends string>(
 }
 
 /**
- * The statement that reads a batch. It uses the index of the leading column in descending order, or the primary key if no such column is
- * filtered. The condition on the leading column is a range, and the column comes first in the order, so that no plan scans rows with other
- * values. For several values, the statement reads the newest rows of each.
+ * Reads a batch. Uses the index of the leading column in descending order, or the primary key without such a column. The condition on the
+ * leading column is a range, and the column comes first in the order, so that no plan scans rows with other values.
  */
 function pageStatement<Row extends object, Column extends string>(
   { table, columns, at, leads, others = [], anyOf }: FilteredListOptions<Row, Column>,

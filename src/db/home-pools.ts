@@ -10,9 +10,8 @@ import type {
 import type { Home } from './homes.ts';
 
 /**
- * Types of connections, distinguished by the home of their tables (docs/decisions/0060-homes-of-tables.md). The types are those of
- * `database.ts` with a mark that exists only for the compiler: passing connections of the wrong home to a store does not compile. A value
- * without a mark, such as a test's single database, is accepted as either.
+ * Types of connections by the home of their tables (docs/decisions/0060-homes-of-tables.md), so that passing connections of the wrong home
+ * to a store does not compile. A value without this mark, such as a test's single database, is accepted as either.
  */
 declare const HOME: unique symbol;
 
@@ -22,7 +21,7 @@ interface OfHome<Which extends Home> {
 
 export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
 
-/** A transaction over the directory and a partition; its statements may address either. */
+/** Statements may address tables of the directory or of the partition. */
 export type TransactionOverBoth = Queryable;
 
 /** A directory connection cannot address a partition. */
@@ -41,7 +40,7 @@ interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
 
-/** Statements on the directory, inside or outside of a transaction. */
+/** Inside or outside of a transaction. */
 export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryPool = PoolOf<'directory'>;
@@ -62,13 +61,12 @@ interface Partitioned<OfDirectory, OfPartition> {
 }
 
 /**
- * Databases of both homes. They are the same object while all accounts are in the first partition, which shares the directory's schema.
- * Code must not rely on this: a transaction on one home neither sees nor locks rows of the other.
+ * Both are the same object while only the first partition exists, but code must not rely on this: a transaction on one home neither sees
+ * nor locks rows of the other.
  */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Statements on both homes; also implemented by table readers. In a transaction, the first partition shares the directory's connection. */
+/** Also implemented by table readers. In a transaction, the first partition shares the directory's connection. */
 export type HomeQueryables = OfBothHomes<DirectoryQueryable, PartitionQueryable>;
-export type PartitionedQueryables = Partitioned<DirectoryQueryable, PartitionQueryable>;

@@ -1,21 +1,20 @@
 import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from './database.ts';
 
-/** A written column and the source of its value in a row. */
 export interface WrittenColumn {
   readonly name: string;
   readonly type: string;
-  /** The member of the row that contains the field; `null`: the row itself. If the member is absent, the value is `null`. */
+  /** The member of the row that contains the field (an absent one counts as `null`); `null`: the row itself. */
   readonly within: string | null;
   readonly field: string;
-  /** Converts the field's value to a column value, or to text for JSON columns; `null`: the value is not converted. */
+  /** Converts a value for the column, or to text for JSON columns; `null`: no conversion. */
   readonly write: ((field: never) => SqlValue) | null;
-  /** A value that is omitted from the JSON, as `null` is. */
+  /** A value that is omitted, as `null` is. */
   readonly without?: SqlValue | undefined;
 }
 
 /**
- * Passes rows as one JSON parameter, expanded by `json_to_recordset`. For small batches, one array per column (`unnest`) costs the server
- * several times as much, because it sets up a function for each of 50 columns (docs/measurements.md, "Rows in a parameter").
+ * Passes rows as one JSON parameter, expanded by `json_to_recordset`. For small batches, `unnest` with an array per column costs the server
+ * several times as much (docs/measurements.md, "Rows in a parameter").
  */
 export class JsonRows<Row> {
   readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
@@ -23,27 +22,24 @@ export class JsonRows<Row> {
   readonly #members: string;
 
   constructor(columns: readonly WrittenColumn[]) {
-    // `key` is the JSON text that precedes a value.
+    // `key`: the JSON text before a value.
     this.#columns = columns.map((column) => ({ ...column, key: `"${column.name}":`, isJson: column.type === 'jsonb' }));
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
   }
 
-  /** SQL: the rows of the first parameter, as a table with this name. */
+  /** SQL: the rows of the first parameter as a table. */
   as(table: string): string {
     return `json_to_recordset($1::json) as ${table} (${this.columns})`;
   }
 
-  /**
-   * Converts a statement for Citus so that it is forwarded to a worker unchanged. For an insert with functions that are not immutable, such
-   * as `json_to_recordset` and parsing instants, Citus generates SQL that no server accepts.
-   */
+  /** Replaces functions that are not immutable, such as `json_to_recordset`: for these, Citus generates SQL that no server accepts. */
   onCitus(text: string, table: string): string {
     const rows = `(select ${this.#members} from jsonb_array_elements($1::jsonb) as r) as ${table}`;
     return text.replace(this.as(table), rows);
   }
 
-  /** Returns the parameter. It omits `null` values, because most calls have no value for most columns. */
+  /** Omits `null` values, because most calls have no value for most columns. */
   parameter(rows: readonly Row[]): string {
     const columns = this.#columns;
     let text = '[';
@@ -67,7 +63,7 @@ export class JsonRows<Row> {
     return `${text}]`;
   }
 
-  /** Returns a statement that writes the rows, or nothing if there are no rows. `further`: parameters after the rows. */
+  /** `further`: parameters after the rows. Returns no statement if there are no rows. */
   write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }
@@ -75,7 +71,7 @@ export class JsonRows<Row> {
 
 type Member = Readonly<Record<string, unknown>>;
 
-/** SQL: a member of the JSON object `r` as a typed value, using immutable functions. Instants must have the format of `toTimestamp`. */
+/** SQL: a member of the JSON object `r`, converted by immutable functions. Instants must have the format of `toTimestamp`. */
 function immutableValue(name: string, type: string): string {
   if (type === 'jsonb') return `r->'${name}'`;
   const text = `r->>'${name}'`;

@@ -10,7 +10,6 @@ interface MigrationState {
   readonly appliedAt: Date | null;
 }
 
-/** The schema does not match this program. The message names the command to run. */
 export class SchemaError extends AdvisedError {}
 
 export const CREATE_RECORD = `create table if not exists schema_migrations (
@@ -29,9 +28,9 @@ export interface MigrateOptions extends MigrationWaits {
 }
 
 /**
- * Applies missing migrations to the directory and the first partition, which share a schema: in order, all or nothing, under a lock.
- * Returns the applied ones. A migration that begins with the comment `-- exclusive` waits until no node runs, because nodes of the previous
- * version do not know its tables.
+ * Applies missing migrations to the directory and the first partition, which share a schema, and returns these migrations: in order, all or
+ * nothing. A migration with the comment `-- exclusive` waits until no node runs, because nodes of the previous version do not know its
+ * tables.
  *
  * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed.
  * @throws NodesRunningError, LocksHeldError as `untilApplied` does.
@@ -44,11 +43,11 @@ export function migrate(database: Database, options: MigrateOptions = {}): Promi
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-/** Returns a script that runs in one transaction and in one process at a time, for any schema. */
+/** Returns a script for one transaction, which waits until no other process migrates. */
 export function underMigrationLock(statements: readonly string[]): string {
   return [
     'begin;',
-    // A longer wait for another migrating node delays no other process.
+    // Waiting long for another migrating node delays no other process.
     `set local lock_timeout = '${MIGRATOR_LOCK_MS}ms';`,
     `select pg_advisory_xact_lock(${MIGRATION_LOCK});`,
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
@@ -65,10 +64,7 @@ async function applyPending(database: Database, migrations: readonly Migration[]
   return pending;
 }
 
-/**
- * Returns the SQL of a migration in a schema. It records the migration first, so that it fails at once if another process has already
- * applied it (`untilApplied`).
- */
+/** The SQL of a migration. It records the migration first, so that it fails at once if another process has already applied it. */
 export const stepOf = ({ version, name }: Migration, sql: string): string =>
   [
     `insert into schema_migrations (version, name) values (${version}, '${name}');`,
@@ -76,7 +72,6 @@ export const stepOf = ({ version, name }: Migration, sql: string): string =>
     `${sql}\n;`,
   ].join('\n');
 
-/** The error message lists the running nodes. */
 const REFUSE_WHILE_NODES_RUN = `do $refuse$ declare running text := (
   select string_agg(id || ' (started ' || to_char(started_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC)', ', ' order by id)
   from nodes where seen_at > clock_timestamp() - interval '${NODE_SILENCE_S} seconds'
@@ -89,7 +84,7 @@ export function pendingMigrations(known: readonly Migration[], applied: Readonly
   return known.filter(({ version }) => !applied.has(version));
 }
 
-/** Returns every known migration and when it was applied. @throws SchemaError as `appliedVersions` does. */
+/** @throws SchemaError as `appliedVersions` does. */
 export async function migrationState(database: Queryable): Promise<MigrationState[]> {
   const known = readMigrations();
   const applied = await appliedVersions(database, known);
@@ -97,10 +92,8 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
 }
 
 /**
- * Returns the applied migrations and when they were applied, including those before the baseline.
- *
- * @param name the database or schema, for errors.
- * @throws SchemaError if a newer program has applied unknown migrations, or if the baseline is missing because the database is too old.
+ * Includes migrations before the baseline. `name`: the database or schema, for errors.
+ * @throws SchemaError if a newer program has applied unknown migrations, or if the database is older than the baseline.
  */
 export async function appliedVersions(
   database: Queryable,
@@ -129,12 +122,12 @@ function requireKnown(version: number, known: readonly Migration[], name: string
   });
 }
 
-/** Checks, without changes, that this program can create or update the schema. @throws SchemaError as `migrate` does. */
+/** Makes no changes. @throws SchemaError if this program can neither create nor update the schema. */
 export async function requireReadableSchema(database: Queryable): Promise<void> {
   await appliedVersions(database, readMigrations());
 }
 
-/** Checks, without changes, that the schema is current. @throws SchemaError if it is older, newer, or missing. */
+/** Makes no changes. @throws SchemaError if the schema is older, newer, or missing. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const states = await migrationState(database);
   const needed = states.at(-1)?.version ?? 0;

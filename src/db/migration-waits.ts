@@ -5,25 +5,24 @@ import { isDuplicateSchema, isLockTimeout, isUniqueViolation, StatementError, sq
 
 /** How a migration waits for nodes of an earlier version to stop, and for locks of other sessions. */
 
-/** An arbitrary lock key shared by all nodes. The node that gets it migrates; the others wait and then find nothing to do. */
+/** An arbitrary advisory lock key, shared by all nodes. One node migrates; the others wait and then find nothing to do. */
 export const MIGRATION_LOCK = 7_212_202_610;
 
-/** The SQLSTATE with which a migration reports running nodes. Class 55 is PostgreSQL's "object not in prerequisite state". */
+/** The SQLSTATE that reports running nodes. Class 55 is PostgreSQL's "object not in prerequisite state". */
 export const NODES_RUNNING = '55F01';
 
-/** Time limits of the waits; configurable for tests. */
 export interface MigrationWaits {
-  /** Called when a wait begins, and again when its reason changes or after half a minute. */
+  /** Called when a wait begins, when its reason changes, and after half a minute. */
   readonly onWaiting?: (message: string) => void;
-  /** How long to wait for nodes of an earlier version to stop. */
+  /** Maximum wait for nodes of an earlier version to stop. */
   readonly patienceMs?: number;
-  /** How long to wait for other sessions to release locks. */
+  /** Maximum wait for locks of other sessions. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** A node without a heartbeat for this long has stopped. Nodes write a heartbeat every three seconds (`db/nodes/nodes.ts`). */
+/** A node has stopped if its last heartbeat is older. Heartbeats are written every three seconds (`db/nodes/nodes.ts`). */
 export const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const LOCK_PATIENCE_MS = 600_000;
@@ -32,12 +31,11 @@ const POLL_MAX_MS = 5_000;
 const REMIND_MS = 30_000;
 
 /**
- * Retries a migration until no node or lock blocks it. Each attempt waits for a lock only briefly, because all later requests for the
- * table, even reads, queue behind a waiting request.
+ * Retries a migration until no node or lock blocks it. An attempt waits only briefly for a lock, because later requests for the table, even
+ * reads, queue behind it.
  *
- * @param database the database in which the locks are held.
- * @throws NodesRunningError if nodes have not stopped in time.
- * @throws LocksHeldError if locks have not been released in time.
+ * @param database the database in which the locks are held
+ * @throws NodesRunningError, LocksHeldError if the nodes or locks block the migration for too long.
  */
 export async function untilApplied<Result>(
   database: Queryable,
@@ -72,9 +70,7 @@ export async function untilApplied<Result>(
   }
 }
 
-/**
- * Repeats the attempt if another process applied the migration between the read and the lock; the second attempt then finds nothing to do.
- */
+/** Repeats the attempt if another process applied the migration between the read and the lock. There is nothing to do then. */
 async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
@@ -84,7 +80,6 @@ async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Other sessions hold locks on tables to be changed and have not released them in time. */
 class LocksHeldError extends ForeseenError {
   constructor(tenants: string) {
     super(
@@ -127,7 +122,7 @@ async function lockHolders(database: Queryable): Promise<string> {
     .join('; ');
 }
 
-/** Nodes of an earlier version are running. They would fail with the new tables. */
+/** These nodes would fail with the new tables. */
 class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Home } from './homes.ts';
 
-/** A migration from a file such as `0044_baseline.sql`. There are no down migrations. */
+/** A file such as `0044_baseline.sql`. There are no down migrations. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** The SQL for the directory's schema, which includes the first partition. For other partitions, `linesByHome` selects the lines. */
+  /** For the directory's schema, which includes the first partition. For other partitions, `linesByHome` selects lines. */
   readonly sql: string;
 }
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
-/** Returns all migrations in order. The first one is the baseline, which creates the complete schema of its version. */
+/** In order. The first one is the baseline, which creates the complete schema of its version. */
 export function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
@@ -29,9 +29,7 @@ export function schemaVersion(): number {
 
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
-/**
- * Splits the lines of a migration by the home declared before them (`-- home: partition`). `before`: lines before the first declaration.
- */
+/** Splits a migration by lines such as `-- home: partition`. `before`: the lines before the first of these. */
 export function linesByHome(sql: string): Readonly<Record<Home | 'before', string>> {
   const lines: Record<Home | 'before', string[]> = { before: [], directory: [], partition: [] };
   let home: Home | 'before' = 'before';

@@ -4,8 +4,8 @@ import { type PageRow, pageOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 
 /**
- * Returns ids, newest first (ids sort by time): all ids, or only those whose name contains the text, ignoring case, or whose id equals it.
- * Scans the table in batches for as long as `timing` allows.
+ * Returns ids, newest first, in batches for as long as `timing` allows. If there is a text, the name contains it, ignoring case, or the id
+ * equals it.
  */
 type NameSearch = (
   text: string | undefined,
@@ -14,7 +14,7 @@ type NameSearch = (
   timing: SliceTiming,
 ) => Promise<LookedThrough<string>>;
 
-/** Searches a table by its name columns. Table and columns are constants of the code, never part of a request. */
+/** Table and columns are constants of the code, never part of a request. */
 export function createNameSearch(
   database: DirectoryQueryable,
   table: string,

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from '../lib/logger.ts';
 
-/** Linux `statfs` types of file systems that are on the network or implemented by another program (FUSE). */
+/** Linux `statfs` types of network file systems, and of file systems that another program implements (FUSE). */
 const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -18,20 +18,17 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a VirtualBox shared folder'],
 ]);
 
-/** Returns the name of the directory's network file system; `null` if it is not on a known one. */
+/** The name of the directory's network file system; `null` if it is on no known one. */
 export function networkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (path) => statfsSync(path).type,
 ): string | null {
-  // The type numbers have other meanings on other systems.
+  // On other systems, the numbers have other meanings.
   if (process.platform !== 'linux') return null;
   return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
 }
 
-/**
- * Warns if the directory is on a network file system: its configuration determines whether locks work between machines and syncs reach a
- * disk.
- */
+/** On a network file system, locks may not work between machines, and syncs may not reach a disk. */
 export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
   const fileSystem = networkFileSystem(dataDir, typeOf);
   if (fileSystem !== null)

@@ -6,18 +6,17 @@ import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /**
- * A connection that listens for notifications. A dead connection looks like an idle one, and the system may take minutes to notice, so the
- * connection sends itself heartbeats:
+ * A connection that listens for notifications. A dead connection looks like an idle one, so the connection sends itself heartbeats:
  *
  *     connected ──heartbeat received──▶ connected
  *         │  └──none for `silenceMaxMs`, or the connection ended──▶ down ──▶ connecting, repeatedly ──▶ connected
  *         └──closed
  *
- * Notifications arrive in commit order. A received heartbeat therefore proves that everything committed before it was sent has arrived.
+ * Notifications arrive in commit order, so a received heartbeat proves that all earlier notifications have arrived.
  */
 export interface NotificationTiming {
   readonly beatMs: number;
-  /** Maximum age of the last received heartbeat. An older one does not prove that notifications arrive. */
+  /** Maximum age of the last received heartbeat. */
   readonly silenceMaxMs: number;
   readonly connectMaxMs: number;
   readonly reconnectMs: number;
@@ -25,7 +24,7 @@ export interface NotificationTiming {
   readonly nowMs: () => number;
 }
 
-/** A revoked key must be refused within five seconds. With these values, a heartbeat may arrive 2.5 s late. */
+/** A revoked key must be refused within five seconds. A heartbeat may therefore arrive 2.5 s late. */
 export const NOTIFICATION_TIMING: NotificationTiming = {
   beatMs: 1_500,
   silenceMaxMs: 4_000,
@@ -48,13 +47,13 @@ const SETTINGS = ['-c', 'synchronous_commit=off'];
 
 interface Listener {
   readonly client: Connection;
-  /** The channel of this connection's heartbeats, on which no other connection listens. */
+  /** For this connection's heartbeats only. */
   readonly beatChannel: string;
   provenAtMs: number;
   isHeartbeatPending: boolean;
 }
 
-/** Listens on a channel. Reconnects whenever the connection is lost. @throws if the first connection fails. */
+/** Reconnects whenever the connection is lost. @throws if the first connection fails. */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
@@ -64,7 +63,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
 
   const isProven = ({ provenAtMs }: Listener): boolean => nowMs() - provenAtMs < silenceMaxMs;
 
-  /** `onListening` runs in the tick in which the connection starts to receive notifications. */
+  /** `onListening` runs in the tick in which notifications start to arrive. */
   async function connect(onListening: () => void): Promise<void> {
     const client = new Connection({
       ...withOptions(connection, SETTINGS),
@@ -158,7 +157,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   };
 }
 
-/** Listens on the channel and on a channel of this connection only, whose name it returns. */
+/** Returns the name of the second channel, on which only this connection listens. */
 async function listenOn(client: Connection, channel: string): Promise<string> {
   const [found] = await client.ask('notifications.pid', 'select pg_backend_pid() as pid');
   const [row] = found!;

@@ -1,8 +1,5 @@
-/** Distance between the lock keys of two partitions. Larger than the distance between any two keys of one partition. */
+/** Greater than the difference between any two lock keys of one partition. */
 const APART = 1_000;
 
-/**
- * Returns the key of a partition's advisory lock. Advisory locks span all schemas. The first partition has the same key as in earlier
- * versions.
- */
+/** The key of a partition's advisory lock. Advisory locks span all schemas. The first partition uses `key` itself. */
 export const lockOfPartition = (key: number, partition: number): number => key + APART * partition;

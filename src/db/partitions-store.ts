@@ -1,12 +1,12 @@
 import type { Queryable, Statement } from './database.ts';
 import { intColumn, orNull, type RowOf, selection, textColumn } from './table.ts';
 
-/** SQL: the comment of a partition's schema, which distinguishes it from a schema of the same name in another database. */
+/** SQL: the comment of a partition's schema. A schema of the same name in another database has another comment. */
 const MARK = `format('partition %s of Faregate, made %s', number, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
 
 const PARTITIONS = selection({
   number: intColumn('number'),
-  /** The partition's schema; `null`: the directory's schema, which contains the first partition. */
+  /** `null`: the directory's schema, which contains the first partition. */
   schema: orNull(textColumn('schema')),
   mark: textColumn(`${MARK} as mark`),
 });
@@ -18,15 +18,14 @@ const listPartitions: Statement = {
   text: `select ${PARTITIONS.list} from partitions order by number`,
 };
 
-/** Returns all partitions in the order of their numbers, which start at 0 and have no gaps. */
+/** In the order of their numbers, which start at 0 and have no gaps. */
 export async function readPartitions(directory: Queryable): Promise<PartitionRow[]> {
   return PARTITIONS.all(await directory.query(listPartitions));
 }
 
 /**
- * Registers a partition in the directory, at the end of the transaction that created its schema. The lock keeps nodes from writing their
- * first heartbeat meanwhile: nodes that started before may not know the partition, and nodes that start later do, or detect that it was
- * added (`accounting/partitions/account-partition-store.ts`).
+ * Registers a partition, at the end of the transaction that created its schema. The lock delays the first heartbeats of nodes: a node that
+ * starts now either knows the partition or detects that it was added (`accounting/partitions/account-partition-store.ts`).
  */
 export const registration = (number: number, schema: string): string => `lock table nodes in share mode;
 insert into partitions (number, schema) values (${number}, '${schema}');
@@ -35,7 +34,7 @@ do $mark$ begin
 end $mark$;`;
 
 const SCHEMA = selection({
-  /** The schema; `null` if no schema with this name exists. */
+  /** `null` if the schema of the connection does not exist. */
   schema: orNull(textColumn('current_schema()::text as schema')),
   mark: orNull(textColumn(`obj_description(current_schema()::regnamespace, 'pg_namespace') as mark`)),
 });

@@ -24,13 +24,10 @@ import { untilApplied } from './migration-waits.ts';
 import { linesByHome, type Migration, readMigrations } from './migrations.ts';
 import { type PartitionRow, readPartitions, readSchemaOf, registration } from './partitions-store.ts';
 
-/**
- * A migration that was applied to a partition. Each partition's schema is created and migrated in its own transaction
- * (docs/decisions/0063-partitions-are-schemas.md).
- */
+/** Each partition is created and migrated in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
 
 interface AppliedMigration {
-  /** The partition whose schema was migrated. The first partition shares the directory's schema. */
+  /** 0: the first partition, which shares the directory's schema. */
   readonly partition: number;
   readonly version: number;
   readonly name: string;
@@ -39,13 +36,12 @@ interface AppliedMigration {
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
-/** Maximum number of partitions, which limits the digits in schema names. */
+/** Limits the digits in schema names. */
 const PARTITIONS_MAX = 100;
 
 /**
- * Migrates the directory like `migrate`, then each partition in order, including partitions added by other processes meanwhile. If a
- * migration fails, the previous ones remain applied, and the next run continues with it. On Citus it also creates what transactions over
- * the directory and a partition need, even if the extension was installed later.
+ * Migrates the directory, then each partition in order, including partitions that other processes add. After a failure, the next run
+ * continues with the failed migration. On Citus, also prepares two-phase commits, even if the extension was installed later.
  *
  * @throws SchemaError as `migrate` does; also, with the partition's number, if a partition is missing, belongs to another database, is
  * newer than this program, or cannot be migrated.
@@ -66,10 +62,7 @@ async function makeTwoPhase(directory: Database): Promise<void> {
   await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
-/**
- * Returns the partitions that need migrations, without changing anything. The directory must be current. @throws SchemaError if a migration
- * cannot repair a partition.
- */
+/** Returns the partitions that need migrations. The directory must be current. @throws SchemaError if migrations cannot repair one. */
 export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
@@ -80,7 +73,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   return behind;
 }
 
-/** Requires the directory to be current. @throws SchemaError unless all partitions exist and are current. */
+/** The directory must be current. @throws SchemaError unless all partitions exist and are current. */
 export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
@@ -93,7 +86,6 @@ export async function requireCurrentPartitions(databases: Opened): Promise<void>
 const inPartition = (partition: number, steps: readonly Migration[]): AppliedMigration[] =>
   steps.map(({ version, name }) => ({ partition, version, name }));
 
-/** Creates a partition without accounts and returns its number. Safe for concurrent processes. @throws SchemaError if that fails. */
 export async function addPartition(databases: Openable, options: MigrateOptions = {}): Promise<number> {
   for (;;) {
     const number = await openAll(databases);
@@ -102,11 +94,8 @@ export async function addPartition(databases: Openable, options: MigrateOptions 
 }
 
 /**
- * Creates partitions until the given number exists. Partitions created by other processes meanwhile are opened and counted. Partitions are
- * never removed.
- *
- * @returns the numbers of the partitions that this process created.
- * @throws SchemaError as `addPartition` does.
+ * Creates partitions until `count` exist, including those that other processes create. Returns the numbers of those that this process
+ * created. Partitions are never removed. @throws SchemaError as `addPartition` does.
  */
 export async function makePartitions(
   databases: Openable,
@@ -121,7 +110,7 @@ export async function makePartitions(
   }
 }
 
-/** Opens partitions that other processes have added. Returns the number of all partitions. */
+/** Opens partitions that other processes have added. Returns the number of partitions. */
 async function openAll({ directory, partitions, openNext }: Openable): Promise<number> {
   const known = await readPartitions(directory);
   for (const { schema } of known.slice(partitions.length)) openNext(schema!);
@@ -162,7 +151,7 @@ async function make(
   return isMade;
 }
 
-/** Adds to an error what the failed statement was for. */
+/** Adds to a statement's error what failed and what to do. */
 const explained = (error: unknown, what: string, advice: string): unknown =>
   error instanceof StatementError
     ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
@@ -174,7 +163,7 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'Use a larger server or Citus to increase their capacity.',
   });
 
-/** Returns the error for a partition that was added after this process opened the others. */
+/** A partition was added after this process opened the others. */
 export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added after this program opened the others;`,
@@ -206,7 +195,7 @@ async function bringUp(
   });
 }
 
-/** Returns the missing migrations of a partition. @throws SchemaError if its schema is not as expected. */
+/** Returns missing migrations. @throws SchemaError if the schema is not as expected. */
 async function pendingOf(
   partition: Database,
   row: PartitionRow,
@@ -225,7 +214,7 @@ const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): st
 
 const RESTORE = 'Restore it together with the rest of the database. It may contain account balances.';
 
-/** Checks the schema of a partition. @throws SchemaError unless it exists and belongs to the partition. */
+/** @throws SchemaError unless the schema exists and belongs to the partition. */
 async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {

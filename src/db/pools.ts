@@ -4,55 +4,46 @@ import { currentTenant, currentWorkTime } from './current-tenant.ts';
 import type { ConnectionFigures, DatabasePool, PoolName } from './database.ts';
 import { PoolFullError } from './errors.ts';
 
-/** Limits of a connection pool for statements that no call waits for. Separate pools keep them and calls from blocking each other. */
+/** Limits of a pool for statements that no call waits for. Pools are separate, so that they neither block each other nor calls. */
 interface PoolLimits {
-  /** Maximum number of concurrent statements and transactions. */
   readonly connectionsMax: number;
-  /** Maximum queue length for operators. Tenants have a longer queue. A full queue rejects requests with `PoolFullError`. */
+  /** Maximum queue length for operators; tenants have a longer queue. A full queue rejects requests with `PoolFullError`. */
   readonly waitingMax: number;
-  /** Statement timeout. */
   readonly statementMaxMs: number;
-  /** Lock timeout. While a statement waits for a lock, later requests for that lock queue behind it. */
+  /** Limited, because later requests for the same lock queue behind a waiting statement. */
   readonly lockMaxMs: number;
 }
 
 export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
-  /** Balance and plan queries with an API key. */
+  /** Queries of balances and plans with an API key. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
-  /** Requests of the admin API: lists, accounts, keys, top-ups, subscriptions. */
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
-  /** Requests to `/readyz`. Concurrent probes share one statement. */
+  /** `/readyz`. Concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
-  /** Creation and deletion of monthly tables of call records, and deletion of expired rows. */
+  /** Monthly tables of call records, and expired rows. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
   /** Finding and delivering notices. More deliveries wait than are sent at a time. */
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
-/** Maximum number of connections to a server for single statements that calls wait for, such as key look-ups. */
+/** Maximum number of connections for single statements that calls wait for, such as key look-ups. */
 export const STATEMENT_CONNECTIONS_MAX = 10;
 
-/** Maximum number of waiting audits. One audit, which reads whole tables, runs at a time. */
+/** Maximum number of waiting audits. One runs at a time, because it reads whole tables. */
 export const AUDITS_WAITING_MAX = 4;
-/**
- * Statement timeout of audits. A statement reads a range of accounts, usually within about a second. An account with ten million calls
- * takes minutes if they are on disk.
- */
+/** A statement reads a range of accounts, usually within a second. An account with ten million calls takes minutes if they are on disk. */
 export const AUDIT_STATEMENT_MAX_MS = 600_000;
 
 export const POOL_NAMES = Object.keys(POOLS) as readonly PoolName[];
 
-/**
- * The queue of tenants is longer than that of operators by this factor, because an office behind one address may open the console at the
- * same time.
- */
+/** The tenants' queue is longer than the operators' by this factor: an office behind one address may open the console at the same time. */
 const HELD_TIMES = 16;
-/** Maximum share of the tenants' queue that one tenant can occupy. */
+/** Maximum share of the tenants' queue for one tenant. */
 const TENANT_SHARE = 1 / 4;
 
 /**
- * Fair slots with a bounded queue, and their figures. If there are several slots, tenants together leave one to operators, and each tenant
- * leaves one to other tenants, so that hanging statements of one tenant do not block the others.
+ * Fair slots with a bounded queue, and their figures. Tenants together leave a slot to operators, and each tenant leaves one to the others,
+ * so that a tenant's hanging statements do not block everybody else.
  */
 export class Turns {
   readonly #name: string;
@@ -89,10 +80,10 @@ export class Turns {
   }
 
   /**
-   * Runs an operation as soon as it gets a slot.
+   * Runs an operation when it gets a slot.
    *
-   * @param tenant the tenant that the operation belongs to; `null`: the gateway or an operator.
-   * @param time measures the task that the operation belongs to. The time that the operation waits for a slot does not count.
+   * @param tenant `null`: the gateway or an operator
+   * @param time measures the operation's task, without the wait for a slot
    * @throws PoolFullError
    */
   async run<Result>(
@@ -119,7 +110,7 @@ export class Turns {
     }
   }
 
-  /** Checks that the queue has a place for the tenant. @throws PoolFullError */
+  /** @throws PoolFullError if the queue has no place for the tenant. */
   #requirePlace(tenant: string | null): void {
     const waiting = this.#slots.waitingOf(tenant);
     const isFull =
@@ -132,13 +123,12 @@ export class Turns {
   }
 }
 
-/** The queue of each connection pool. */
-export type PoolQueue = ReadonlyMap<PoolName, Turns>;
+type PoolQueue = ReadonlyMap<PoolName, Turns>;
 
 export const createPoolQueues = (atOnceMax: (name: PoolName) => number): PoolQueue =>
   new Map(POOL_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), POOLS[name].waitingMax)]));
 
-/** Creates connection pools whose statements pass through the queues first. Pools of several schemas can share the queues. */
+/** Statements pass through the queues first. Pools of several schemas can share the queues. */
 export function createPools(
   turns: PoolQueue,
   targetOf: (name: PoolName) => DatabasePool,

@@ -13,18 +13,17 @@ import {
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
-/** Equals the timeout of calls' database requests (`db/questions/database-questions.ts`), so a slower connection would be useless. */
+/** Equals the time that calls wait for the database (`db/questions/database-questions.ts`). */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** How long a server may take to close a connection. A server that does not respond would otherwise keep the process alive. */
+/** Time limit for closing a connection. A server that does not respond would otherwise keep the process alive. */
 const GOODBYE_MS = 1_000;
 
-/** A connection that can be destroyed at once, because closing it normally requires a response from the database. */
+/** A connection that can be destroyed at once: closing it normally requires a response from the database. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
-  /** Names of statements that were prepared with an SQL `prepare`. */
+  /** Statements that were prepared with an SQL `prepare`, by name. */
   readonly #prepared = new Set<string>();
-  /** The row shapes of these statements. */
   readonly #shapes = new Map<string, RowShape>();
   /** Whether a message got no response, so that the connection is unusable. */
   isLost = false;
@@ -40,12 +39,12 @@ export class Connection extends pg.Client {
     });
   }
 
-  /** Connects. Only for a connection outside of a pool. */
+  /** Connects a connection outside of a pool. */
   async open(): Promise<void> {
     await asStatement('database.connect', () => this.connect());
   }
 
-  /** Sends a message and returns the rows of each command up to the first failure. `name`: the statement or transaction, for errors. */
+  /** Returns the rows of each command. `name`: the statement or transaction, for errors. */
   ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
@@ -64,16 +63,13 @@ export class Connection extends pg.Client {
     return promise;
   }
 
-  /** Runs a statement that the driver prepares under its name. */
+  /** The driver prepares the statement under its name. */
   async run<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
     const [rows] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
     return rows as Row[];
   }
 
-  /**
-   * Runs a transaction in two messages; the driver itself would send one per statement. `first`: statements that Citus needs before the
-   * reads.
-   */
+  /** Sends two messages; the driver would send one per statement. `first`: statements that Citus needs before the reads. */
   async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
     const { name, reads, decide } = transaction;
     const isOnCitus = first.length > 0;
@@ -120,13 +116,13 @@ export class Connection extends pg.Client {
     this.#socket.destroy();
   }
 
-  /** Called when the signal of the running work is aborted. */
+  /** Called when the signal of the running work aborts. */
   handleEvent(): void {
     this.destroy();
   }
 }
 
-/** A pool of connections to a server. A connection that gets no response is destroyed and not used again. */
+/** Connections to a server. A connection that gets no response is destroyed. */
 export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;
@@ -141,7 +137,6 @@ export class ConnectionPool {
     this.#name = name;
     this.#connectionsMax = config.max;
     this.#onGivenUp = onGivenUp;
-    // The pool creates its clients with this class.
     this.#pool = new pg.Pool({ ...config, Client: Connection });
     this.#pool.on('error', (error) => {
       logger.warn({ err: toStatementError('database.idle', error) }, 'an idle database connection failed');
@@ -150,7 +145,7 @@ export class ConnectionPool {
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
-  /** Runs work with a connection. When `signal` aborts, it fails at once with the signal's reason and the connection is destroyed. */
+  /** When `signal` aborts, fails at once with the signal's reason and destroys the connection. */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     let connection: Connection | null = null;
     try {
@@ -183,17 +178,14 @@ export class ConnectionPool {
     for (const connection of this.#open) if (!connection.isLent) connection.destroy();
   }
 
-  /** Closes the pool. Resolves when all sockets are closed, so that a server that is stopped afterwards has no clients to disconnect. */
+  /** Resolves when all sockets are closed, so that a server that stops afterwards has no clients to disconnect. */
   async end(): Promise<void> {
     await this.#pool.end();
     // The pool itself does not wait for sockets.
     while (this.#open.size > 0) await new Promise((resolve) => this.#pool.once('remove', resolve));
   }
 
-  /**
-   * Takes a connection from the pool. The pool may offer a connection that was destroyed while idle until its socket has closed; it is
-   * discarded here.
-   */
+  /** Until its socket has closed, the pool may offer a connection that was destroyed while idle. Such a connection is discarded. */
   async #lend(signal: AbortSignal | undefined): Promise<Connection> {
     const askedAtMs = performance.now();
     for (;;) {
@@ -232,7 +224,7 @@ export class ConnectionPool {
     this.#pool.connect((error, client) => {
       if (onAbort !== null) signal!.removeEventListener('abort', onAbort);
       if (client === undefined) reject(toStatementError('database.connect', error));
-      // The requester has given up, so the connection is returned to the pool.
+      // Nothing waits for the connection any more.
       else if (signal?.aborted) {
         client.release();
         reject(signal.reason);

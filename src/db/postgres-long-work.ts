@@ -14,7 +14,7 @@ import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /** Exports and imports on a server, over separate connections without time limits. */
 
-/** Opens a connection and runs `begin`. `readers`: connections that are terminated when the database is closed. */
+/** Runs `begin` on a new connection. `readers`: connections to destroy when the database is closed. */
 export async function openReader(
   config: pg.ClientConfig,
   readers: Set<pg.Client>,
@@ -35,7 +35,7 @@ export async function openReader(
   return { reader, close };
 }
 
-/** Sets the schema of the next statement in a transaction; `null`: the connection's schema. */
+/** Sets the schema of the next statement in a transaction; `null`: the connection's own. */
 function schemaSwitch(client: Connection): (schema: string | null) => Promise<void> {
   let current: string | null = null;
   return async (schema) => {

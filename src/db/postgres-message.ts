@@ -4,7 +4,7 @@ import { type Query, type Statement, type StoredRow, toSqlText } from './databas
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** Parsers of column types: `bigint` becomes `bigint`, and `date` stays text. Other types use the driver's parsers. */
+/** `bigint` becomes `bigint`, and `date` stays text. Other types use the driver's parsers. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BIGINT_OID) return BigInt;
@@ -15,7 +15,6 @@ export const TYPES = {
 
 export type Rows = readonly StoredRow[];
 
-/** How to parse a statement's rows, determined once. */
 export interface RowShape {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
@@ -23,14 +22,12 @@ export interface RowShape {
 
 export type Command = string | Query;
 
-/** The prefix distinguishes these statements from those that the driver itself prepares on the same connection. */
+/** The prefix distinguishes these statements from those that the driver prepares on the same connection. */
 export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
 
 /**
- * Executes a statement with SQL, so that one message can contain several. With `standard_conforming_strings`, only quotes need escaping in
- * literals.
- *
- * @throws an error with the server's code for text that contains a zero byte, which would end the statement.
+ * SQL is used to execute a statement, so that one message can contain several. With `standard_conforming_strings`, literals need no other
+ * escapes than quotes. @throws an error with the server's code for a zero byte, which would end the text.
  */
 function executeText({ statement, parameters }: Query): string {
   let text = `execute "sql:${statement.name}"`;
@@ -45,11 +42,11 @@ function executeText({ statement, parameters }: Query): string {
   return parameters.length === 0 ? text : `${text})`;
 }
 
-/** A message of the simple query protocol. The driver passes the response to its handlers; the result is the rows of each command. */
+/** A message of the simple query protocol. Its result is the rows of each command. */
 export class Message implements pg.Submittable {
   readonly #commands: readonly Command[];
   readonly #text: string;
-  /** Row shapes of prepared statements, whose columns do not change. */
+  /** By statement. The columns of a prepared statement do not change. */
   readonly #shapes: Map<string, RowShape>;
   readonly #results: Rows[] = [];
   #rows: StoredRow[] = [];

@@ -1,16 +1,13 @@
 import type pg from 'pg';
 
-/** Connection options in the form of a server's command line: `-c name=value`. */
+/** `options` has the form of a server's command line: `-c name=value`. */
 export type OptionedConfig = pg.ClientConfig & { readonly options: string };
 
 export function withOptions(connection: OptionedConfig, options: readonly string[]): OptionedConfig {
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }
 
-/**
- * Removes the options from a URL and returns them. The driver would otherwise use them instead of the gateway's own, such as the
- * search_path of a partition.
- */
+/** Separates options from a URL. In the URL, they would replace the gateway's own options, such as the search_path of a partition. */
 export function splitOptions(url: string): { readonly connectionString: string; readonly given: readonly string[] } {
   const [address, query] = splitAt(url, '?');
   const parameters = new URLSearchParams(query);

@@ -27,38 +27,35 @@ import { longTransaction, openReader, openSnapshots } from './postgres-long-work
 import { TYPES } from './postgres-message.ts';
 import { type OptionedConfig, splitOptions, withOptions } from './postgres-options.ts';
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  /** The only schema that statements use; by default the server's default schema. */
+  /** The only schema that statements use; absent: the server's default schema. */
   readonly schema?: string | undefined;
-  /** The directory's schema, which `transactionWithDirectory` also addresses; absent: this database's own schema. */
+  /** The schema that `transactionWithDirectory` also addresses; absent: this database's own schema. */
   readonly directorySchema?: string | undefined;
   readonly isOnCitus?: boolean | undefined;
-  /** Maximum numbers of connections; by default those of a process with one partition. */
+  /** Maximum numbers of connections; absent: those of a process with one partition. */
   readonly share?: ConnectionShare | undefined;
-  /** Statement timeout, so that a database that does not respond does not delay calls. */
+  /** Limits the delay of calls if the database does not respond. */
   readonly statementTimeoutMs?: number;
   readonly auditStatementMaxMs?: number;
   readonly notifications?: Partial<NotificationTiming>;
 }
 
 /**
- * Maximum idle time between the two messages of a transaction. A live node sends the second message at once, so the node of an idle session
- * is gone. The server ends such a session long before statements that wait for its row locks time out.
+ * Maximum idle time between the two messages of a transaction. A live node sends the second message at once. The server ends the session of
+ * a dead node long before statements that wait for its row locks time out.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** Maximum idle time between the statements of an audit, which normally sends the next one at once. */
+/** Maximum idle time between the statements of an audit, which sends the next one at once. */
 const BETWEEN_AUDIT_STATEMENTS_MAX_MS = 60_000;
 
-/** Equals the maximum time that a call waits. */
+/** Equals the time that calls wait for the database. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
-/**
- * Options of a connection for audits. Statements cannot write. They compare ranges of accounts with joins that sort and hash some megabytes
- * at a time, without parallel workers.
- */
+/** Audits cannot write. Their joins sort and hash some megabytes at a time, without parallel workers. */
 const AUDIT_OPTIONS = [
   ...PLANNER_OPTIONS,
   ...[GENERIC_PLANS, 'work_mem=32MB', 'max_parallel_workers_per_gather=0', 'default_transaction_read_only=on'].flatMap(
@@ -66,13 +63,13 @@ const AUDIT_OPTIONS = [
   ),
 ];
 
-/** Returns host, port and database, from the URL and the driver's environment variables. */
+/** Host, port and database, from the URL and the driver's environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
-/** Connects to a PostgreSQL server (15 or later). Pools open connections on demand. */
+/** For PostgreSQL 15 or later. Pools open connections on demand. */
 export function openPostgres(options: PostgresOptions): Database {
   const { connectionString, given } = splitOptions(options.url);
   const connection: OptionedConfig = {
@@ -80,7 +77,7 @@ export function openPostgres(options: PostgresOptions): Database {
     types: TYPES,
     application_name: 'faregate',
     keepAlive: true,
-    // If an option occurs several times, the last one applies.
+    // The last occurrence of an option applies.
     options: [...given, ...(options.schema === undefined ? [] : ['-c', `search_path=${options.schema}`])].join(' '),
   };
   const settings = withOptions(connection, PLANNER_OPTIONS);
@@ -89,7 +86,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  // Called when work is aborted because the database did not respond in time. Idle connections may then be lost too.
+  // If the database did not respond in time, idle connections may be lost too.
   const destroyIdle = (): void => {
     for (const each of pools) each.destroyIdle();
   };
@@ -109,7 +106,7 @@ export function openPostgres(options: PostgresOptions): Database {
     // A node that lost its network during a transaction holds row locks that other nodes wait for.
     idle_in_transaction_session_timeout: timeoutMs,
   });
-  // Two-message transactions have separate connections with other planner settings and time limits.
+  // For two-message transactions.
   const hot = {
     // Citus has no generic plan for an insert that reads rows from parameters.
     ...withOptions(connection, [...PLANNER_OPTIONS, ...(options.isOnCitus ? [] : ['-c', GENERIC_PLANS])]),
@@ -117,7 +114,7 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  // Unlike in the other pools, aborted work does not destroy idle connections: it may only have waited for a lock.
+  // Aborted work may only have waited for a lock, so it does not destroy idle connections.
   const waitingPool = openPool(
     'locks',
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
@@ -134,7 +131,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
-      // Limits the wait for a server that does not respond. Longer than the server's own limit.
+      // For a server that does not respond. Longer than the server's own limit.
       query_timeout: statementMaxMs + 1_000,
     });
     return poolOf(serverPool, firstOf(lockMaxMs));
@@ -172,7 +169,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: auditStatementMaxMs,
       // A node that loses its network during a snapshot would otherwise prevent the server from vacuuming.
       idle_in_transaction_session_timeout: BETWEEN_AUDIT_STATEMENTS_MAX_MS,
-      // Limits the wait for a server that does not respond, because later audits wait for this one.
+      // For a server that does not respond, because later audits wait for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
@@ -212,9 +209,8 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /**
- * Returns the message that begins a transaction with the partition's schema and then the directory's in the search path. Only
- * `schema_migrations` exists in both. The message fails if the partition does not exist; its statements would otherwise address the first
- * partition in the directory's schema.
+ * Begins a transaction with the partition's schema, then the directory's, in the search path. Fails if the partition does not exist:
+ * otherwise statements would address the first partition, in the directory's schema.
  */
 function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
   const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;

@@ -18,10 +18,9 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory private to its owner: mode 0700, and 0600 for files, also if it was created with other permissions. The
- * directory contains all balances, hashes of all keys, and a credential of the admin API. If permissions cannot be set, the log contains
- * the command to do so. The gateway refuses to start only if every user of the machine could write to the directory and thereby change
- * balances.
+ * Keeps the data directory private to its owner (mode 0700, files 0600): it contains all balances, hashes of all keys, and a credential of
+ * the admin API. If permissions cannot be set, the log contains a command to do so. The gateway refuses to start only if every user of the
+ * machine could write to the directory.
  */
 
 export class OpenDataDirError extends ForeseenError {
@@ -35,7 +34,7 @@ export class OpenDataDirError extends ForeseenError {
 
 const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
-/** The data directory cannot be created or read, or a file exists in place of one of its directories. */
+/** The data directory cannot be created or read, or is not a directory. */
 class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
@@ -56,7 +55,7 @@ function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): st
   return message;
 }
 
-/** Describes the file or link that exists in place of the directory or one of its parents; `null` if there is none. */
+/** Describes the file or link in place of the directory or one of its parents; `null` if there is none. */
 export function obstacleOf(path: string): string | null {
   const parent = dirname(path);
   const entry = orNull(() => lstatSync(path));
@@ -66,7 +65,7 @@ export function obstacleOf(path: string): string | null {
   return `${path} is a link to ${readlinkSync(path)}, which is not a directory or does not exist`;
 }
 
-/** Runs a function of the file system. Returns `null` if the path does not exist or cannot be read. */
+/** Returns `null` if the path does not exist or cannot be read. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();
@@ -124,7 +123,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   }
 }
 
-/** Whether others use the directory, as with /tmp, or it contains directories of other programs. Its permissions are then not changed. */
+/** Whether others use the directory, as with /tmp, or other programs have directories in it. Its permissions are then not changed. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
@@ -166,12 +165,12 @@ class PermissionScan {
         this.restrict(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
-      // ENOENT: the file was deleted meanwhile. Other errors: the directory belongs to another user.
+      // ENOENT: the file was deleted. Other errors: the directory belongs to another user.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
     }
   }
 
-  /** Sets the permissions of a path and returns the resulting ones. */
+  /** Returns the resulting permissions. */
   restrict(path: string, mode: number, given = modeOf(path), isReached = true): number {
     if ((given & OTHERS) === 0) return given;
     try {
@@ -184,7 +183,7 @@ class PermissionScan {
     return left;
   }
 
-  /** Checks a directory that others use too: they may read its names, but must not replace its entries. */
+  /** Other users may read the names in a shared directory, but must not replace its entries. */
   leave(path: string): void {
     const mode = modeOf(path);
     if ((mode & OTHERS_WRITE) !== 0) this.#report(path, mode);
@@ -200,7 +199,7 @@ function modeOf(path: string): number {
   return statSync(path).mode;
 }
 
-/** Quotes a path as one argument of a shell command. */
+/** One argument of a shell command. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

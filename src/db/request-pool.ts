@@ -4,12 +4,7 @@ import { isUnavailable, PoolFullError } from './errors.ts';
 import type { PoolOf } from './home-pools.ts';
 import type { Home } from './homes.ts';
 
-/**
- * Wraps a connection pool for HTTP requests and converts its failures to errors for clients: 503 if the pool's queue is full, 500 if the
- * database does not respond.
- *
- * @param partition partition number, for error messages; null for the directory, and if there is only one partition.
- */
+/** For HTTP requests: converts failures as `orRefused` does. `partition`: for errors; null for the directory, or if there is only one. */
 export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: number | null = null): PoolOf<Which> {
   return {
     query: (statement, parameters) => orRefused(pool.query(statement, parameters), partition),
@@ -18,14 +13,10 @@ export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: 
   };
 }
 
-/** Partition number, for error messages; null if there is only one partition. */
+/** The partition in error messages; null if there is only one. */
 export const namedPartition = (number: number, partitions: number): number | null => (partitions === 1 ? null : number);
 
-/**
- * Converts failures of database work to errors for clients.
- *
- * @throws GatewayError `overloaded` if the pool's queue is full, `databaseSilent` if the database does not respond.
- */
+/** @throws GatewayError `overloaded` (503) if the pool's queue is full, `databaseSilent` (500) if the database does not respond. */
 export async function orRefused<Result>(work: Promise<Result>, partition: number | null = null): Promise<Result> {
   try {
     return await work;

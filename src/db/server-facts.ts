@@ -13,14 +13,13 @@ import {
 const FACTS = selection({
   version: textColumn(`current_setting('server_version') as version`),
   major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
-  /** Whether the server is a standby, which accepts no writes. */
   isStandby: booleanColumn('pg_is_in_recovery() as standby'),
   /** Settings that can lose acknowledged charges in a crash or power cut, such as `fsync = off`. */
   unsafeSettings: jsonbColumn<readonly string[]>(`to_jsonb(array(
     select name || ' = ' || setting from pg_settings
     where name in ('fsync', 'synchronous_commit', 'full_page_writes') and setting = 'off' order by name
   )) as unsafe`),
-  /** On Citus: the interval at which interrupted two-phase transactions are recovered; negative: never. Otherwise `null`. */
+  /** The interval at which Citus recovers interrupted two-phase transactions; negative: never; `null`: not on Citus. */
   twoPhaseRecoveryMs: orNull(
     intColumn(`(select setting::int from pg_settings where name = 'citus.recover_2pc_interval'
     and exists (select from pg_extension where extname = 'citus')) as recovery_ms`),
@@ -28,7 +27,7 @@ const FACTS = selection({
   nowMs: instantColumn('clock_timestamp() as now'),
 });
 
-/** Properties of a database server that the gateway relies on and that depend on its configuration. */
+/** Properties of a server that the gateway relies on and that depend on its configuration. */
 export type ServerFacts = RowOf<typeof FACTS>;
 
 const readFacts: Statement = { name: 'server-facts.read', text: `select ${FACTS.list}` };

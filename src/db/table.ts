@@ -3,8 +3,7 @@ import { type SqlValue, type Statement, type StoredRow, toArray } from './databa
 import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /**
- * Describes the columns that a store reads and writes. Row types, column lists of statements, and the conversion of rows are derived from
- * the description.
+ * Describes the columns that a store reads and writes. Row types, column lists and the conversion of rows are derived from it.
  *
  *     const users = selection({
  *       id: textColumn('u.id'),
@@ -19,10 +18,10 @@ import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /** A column: how to select it, its type as a parameter, and how to read and write its values. */
 export interface Column<Value> {
-  /** The column's name in the rows of a statement. */
+  /** In the rows of a statement. */
   readonly name: string;
   readonly type: string;
-  /** SQL for a column list. `table` is the prefix for a column without its own table, such as `u.`, or empty. */
+  /** SQL for a column list. `table`: the prefix for a column without its own, such as `u.`, or empty. */
   select(table: string): string;
   /** Convert a stored value to a field and back; `null`: they are identical. Null values are not converted. */
   readonly read: ((stored: unknown) => Value) | null;
@@ -37,10 +36,9 @@ export type RowOfFields<Of extends Fields> = {
 
 export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<Of['read']>;
 
-/** The columns that a statement selects, and the conversion of its rows. */
 export class Selection<Row> {
   readonly fields: Fields;
-  /** The selected columns in list order, including those of nested fields. */
+  /** In list order, including columns of nested fields. */
   readonly columns: readonly Column<unknown>[];
   readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
@@ -60,17 +58,16 @@ export class Selection<Row> {
     if (new Set(names).size < names.length) throw new Error(`two columns have the same name: ${names.join(', ')}`);
   }
 
-  /** SQL: the column list for `select` and `returning`. */
   get list(): string {
     return this.columns.map((column) => column.select('')).join(', ');
   }
 
-  /** SQL: the column list with a table alias. */
+  /** SQL: the list with a table alias. */
   of(table: string): string {
     return this.columns.map((column) => column.select(`${table}.`)).join(', ');
   }
 
-  /** Returns the same selection with a table alias, for use in another list. */
+  /** The same selection with a table alias, as part of another selection. */
   from(table: string): Selection<Row> {
     const fields = Object.entries(this.fields).map(([field, of]) => [
       field,
@@ -79,7 +76,6 @@ export class Selection<Row> {
     return new Selection(Object.fromEntries(fields) as Fields, this.#make);
   }
 
-  /** Returns the same selection, with rows that are converted to another value. */
   to<Made>(make: (row: Row) => Made): Selection<Made> {
     const own = this.#make;
     return new Selection<Made>(this.fields, own === null ? make : (row: never) => make(own(row)));
@@ -88,7 +84,7 @@ export class Selection<Row> {
   read(stored: StoredRow): Row {
     const row: Record<string, unknown> = {};
     const own = this.#own;
-    // Runs several times per call, so it avoids an iterator.
+    // Runs several times per call. An iterator would be slower.
     for (let i = 0; i < own.length; i++) {
       const { field, name, read } = own[i]!;
       const value = stored[name];
@@ -115,7 +111,6 @@ export function selection<const Of extends Fields>(fields: Of): Selection<RowOfF
 /** The columns of a table in a fixed order, for reading and writing. */
 export class TableColumns<Row extends object> extends Selection<Row> {
   readonly names: readonly string[];
-  /** Passes all rows as one parameter of a statement. */
   readonly rows: JsonRows<Row>;
   readonly #written: readonly WrittenColumn[];
 
@@ -135,7 +130,7 @@ export class TableColumns<Row extends object> extends Selection<Row> {
     this.rows = new JsonRows(this.#written);
   }
 
-  /** SQL: one typed parameter for each column, starting at a number: `$1::text, …`. */
+  /** SQL: one typed parameter per column: `$1::text, …`. */
   parameters(first = 1): string {
     return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
   }
@@ -153,13 +148,13 @@ export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<
   return new TableColumns(fields);
 }
 
-/** A row whose fields a decision modifies in place. */
+/** A row that a decision changes in place. */
 export type Changing<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A table whose rows are read, changed by a decision, and written back. */
-export class CountedTable<Terms extends object, Counts extends object> {
+class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
-  /** The columns that `update` writes: key and counts. */
+  /** What `update` writes: key and counts. */
   readonly written: TableColumns<Terms & Counts>;
   readonly counts: Selection<Counts>;
   readonly #update: string;
@@ -179,7 +174,7 @@ where ${Object.values(keyColumns)
       .join(' and ')}`;
   }
 
-  /** Writes the counts back to existing rows, passed as `written.rows`. */
+  /** Writes the counts of existing rows, which are passed as `written.rows`. */
   update(name: string): Statement {
     return { name, text: this.#update };
   }
@@ -192,7 +187,7 @@ where ${Object.values(keyColumns)
 
 type ColumnsByField = { readonly [field: string]: Column<unknown> };
 
-/** Describes a table. Decisions modify the fields in `counts` in place. `key`: the fields of the primary key. */
+/** Decisions change the fields in `counts`. `key`: the fields of the primary key. */
 export function countedTable<const Terms extends ColumnsByField, const Counts extends ColumnsByField>(
   name: string,
   of: { readonly key: readonly (keyof Terms & string)[]; readonly terms: Terms; readonly counts: Counts },
@@ -233,7 +228,7 @@ export const intColumn = (sql: string): Column<number> => column('int', sql);
 /** An integer below 2⁵³, stored as `bigint`. */
 export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number);
 
-/** An instant, read as milliseconds since the Unix epoch. */
+/** Milliseconds since the Unix epoch. */
 export const instantColumn = (sql: string): Column<number> => column<number>('timestamptz', sql, Number, toTimestamp);
 
 export const dateColumn = (sql: string): Column<Date> =>
@@ -252,7 +247,7 @@ export const jsonColumn = <Value>(sql: string): Column<Value> =>
 
 export const jsonbColumn = <Value>(sql: string): Column<Value> => column<Value>('jsonb', sql, null, JSON.stringify);
 
-/** A list in a `text[]` column, read as JSON for parsing. */
+/** A `text[]` column, read as JSON for parsing. */
 export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
   ...column<readonly Value[]>('text[]', name, null, toArray),
   select: (table) => `to_jsonb(${table}${name}) as ${name}`,

@@ -2,8 +2,8 @@ const BLOCK_BYTES_MIN = 64 * 1024;
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Gathers the bytes of a body in few blocks, so that a client that sends byte by byte costs no more memory than others. Before it allocates
- * memory, it calls `need` with the new total in bytes; `need` throws if there is not enough.
+ * Gathers the bytes of a body in few blocks, so that many tiny chunks need no additional memory. Before it allocates memory, it calls
+ * `need` with the new total in bytes; `need` throws if there is not enough.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;
@@ -16,7 +16,7 @@ export class BodyBytes {
   #filledBytes = 0;
   #sizeBytes = 0;
 
-  /** @param sizeBytesKnown the expected size, for which the caller has already taken memory from the budget; `null`: unknown. */
+  /** @param sizeBytesKnown the size of the body, if the caller has already taken memory for it from the budget; otherwise `null`. */
   constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
     this.#sizeBytesKnown = sizeBytesKnown;
     this.#need = need;
@@ -26,7 +26,7 @@ export class BodyBytes {
     return this.#sizeBytes;
   }
 
-  /** Adds a chunk. The chunk itself or a copy of it is kept. */
+  /** Keeps the chunk itself or a copy. */
   add(chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
     if (this.#only === null && this.#blocks.length === 0) {
@@ -42,7 +42,6 @@ export class BodyBytes {
     this.#copy(chunk);
   }
 
-  /** Returns the complete body in one buffer. Nothing can be added afterwards. */
   finish(): Buffer {
     if (this.#only !== null) return this.#only;
     const bytes = this.#join();
@@ -50,7 +49,7 @@ export class BodyBytes {
     return bytes;
   }
 
-  /** Frees the memory at once. Call this if the body will not be read. */
+  /** Frees the memory of a body that will not be read. */
   discard(): void {
     this.#only = null;
     for (const block of this.#blocks) free(block);
@@ -90,7 +89,7 @@ export class BodyBytes {
     const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
     const blockBytes = this.#sizeBytesKnown ?? doubled;
     this.#blocksBytes += blockBytes;
-    // Several blocks are finally joined; during that copy, the memory contains the body twice.
+    // Several blocks are joined at the end. During that copy, the memory contains the body twice.
     const factor = this.#blocks.length === 0 ? 1 : 2;
     if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
@@ -98,7 +97,7 @@ export class BodyBytes {
   }
 }
 
-/** Frees the memory without waiting for a garbage collection. The block is empty from now on. */
+/** Frees the memory without waiting for a garbage collection. */
 function free(block: Buffer): void {
   (block.buffer as ArrayBuffer).transfer(0);
 }

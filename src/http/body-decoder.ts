@@ -5,13 +5,13 @@ import type { FairSlots } from '../lib/fair/fair-slots.ts';
 
 export interface BodyEncoding {
   readonly create: () => Transform;
-  /** The largest window of the decoder, which contains decoded bytes for back-references. */
+  /** Maximum size of the decoder's window: the decoded bytes that back-references can reach. */
   readonly windowBytesMax: number;
 }
 
 const PIECE_BYTES = 64 * 1024;
 const PIECES = { chunkSize: PIECE_BYTES, readableHighWaterMark: PIECE_BYTES };
-/** RFC 9659: the largest window that a sender may use. */
+/** The maximum of RFC 9659. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
 
@@ -24,7 +24,7 @@ const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
   ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
 ]);
 
-/** Returns the encoding with this name. @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
+/** @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
 export function encodingNamed(name: string): BodyEncoding {
   const encoding = ENCODINGS.get(name.trim().toLowerCase());
   if (encoding !== undefined) return encoding;
@@ -36,17 +36,17 @@ export function encodingNamed(name: string): BodyEncoding {
 /** Memory of a decoder without its window: its tables, and its input and output buffers. */
 const DECODER_BYTES = 256 * 1024;
 
-/** Memory of a decoder after it has decoded this number of bytes, which fill its window. */
+/** Memory of a decoder whose window contains at most `decodedBytes`. */
 export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: number): number {
   return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
 }
 
-/** Number of bytes that a body decodes before it passes its slot on. Decoding them takes about a millisecond of another thread. */
+/** Decoded bytes after which a body passes its slot on. Decoding this many takes about a millisecond of another thread. */
 const SLOT_BYTES = 256 * 1024;
 
 /**
- * Decodes one body. It passes its slot on after each 256 KiB, so that a few bytes that decode to gigabytes do not delay
- * other bodies, and it takes a slot only if it has bytes to decode: a client that sends slowly occupies none.
+ * Decodes one body. After each 256 KiB it passes its slot on, so that a few bytes that decode to gigabytes do not delay other bodies. It
+ * occupies a slot only while it has bytes to decode.
  */
 export class BodyDecoder {
   readonly #stream: Transform;
@@ -77,21 +77,16 @@ export class BodyDecoder {
       .on('error', () => this.#fail(invalidRequest('The body cannot be decoded with its Content-Encoding.')));
   }
 
-  /**
-   * Decodes some bytes. Resolves when `take` has received the result.
-   *
-   * @throws GatewayError `invalidRequest` if they cannot be decoded, and whatever `take` throws.
-   */
+  /** Resolves when `take` has received the decoded bytes. @throws GatewayError `invalidRequest` if decoding fails, and errors of `take`. */
   write(bytes: Buffer): Promise<void> {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** Decodes the remaining bytes. @throws as `write` does, and also if the body is truncated. */
+  /** Decodes the remaining bytes. @throws as `write` does, and if the body is truncated. */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }
 
-  /** Stops decoding. Pending promises reject. */
   destroy(): void {
     this.#fail(new Error('the decoder was destroyed'));
     this.#stream.destroy();

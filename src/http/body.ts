@@ -13,38 +13,34 @@ import { UploadPace } from './upload-pace.ts';
 export interface BodyLimits {
   /** Maximum size of the body, both as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** The error for a larger body, if the limit is not the gateway's own; absent: `requestTooLarge`. */
+  /** The error for a larger body; absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** Time in milliseconds within which the next 8 KiB of the body, or its end, must arrive; see `UploadPace`. */
+  /** The next 8 KiB of the body, or its end, must arrive within this time; see `UploadPace`. */
   readonly idleTimeoutMs: number;
   /** A monotonic clock; by default the clock of the process. */
   readonly nowMs?: () => number;
 }
 
-/** The account that sends a body. */
+/** The account that sends a body, and its limits. */
 export interface BodyOwner {
   readonly tenant: BodyTenant;
   readonly budgets: BodyBudgets;
-  /**
-   * The precheck of a large body. It is called once, before the body is read, or before more than 1 MiB of a body of unknown length is
-   * read. If it rejects, the body is refused with that error. `null`: no precheck.
-   */
+  /** The precheck of a large body, called once, before more than 1 MiB of the body is read. If it rejects, the body is refused. */
   readonly look: (() => Promise<void>) | null;
 }
 
-/** Requests whose clients wait for `100 Continue`, which is sent only when the gateway reads the body. */
+/** Requests with `Expect: 100-continue`. `100 Continue` is sent only when the gateway reads the body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Whether the client still waits for `100 Continue`. */
 export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
 
-/** Checks the content type of a request. @throws GatewayError `unsupportedMediaType` unless it is JSON. */
+/** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
 export function requireJson(request: IncomingMessage): void {
   const contentType = request.headers['content-type'];
   if (contentType === 'application/json') return;
@@ -57,28 +53,25 @@ export function requireJson(request: IncomingMessage): void {
   if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
 }
 
-/** Whether the parameters specify UTF-8 or no charset. Any `charset*` is refused, because some readers prefer it to `charset`. */
+/** Whether the charset is UTF-8 or absent. Any parameter `charset*` is refused, because some parsers prefer it to `charset`. */
 function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   for (const name of parameters.keys()) if (name.includes('*')) return false;
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
 }
 
-/** A body in memory. */
 export interface HeldBody {
   readonly bytes: Buffer;
-  /** Returns the memory to the budget. May be called again. */
+  /** Returns the memory to the budget. Idempotent. */
   release(): void;
 }
 
 /**
- * Reads a whole body into memory, decoded. A body larger than the limit is refused without being kept, and before it is read if its
- * Content-Length exceeds the limit. `consume` also gets the decoded bytes as they arrive.
+ * Reads a whole body into memory, decoded. `consume` also gets the decoded bytes as they arrive. A body without an owner counts in no
+ * budget.
  *
- * A body without an owner does not count in any budget.
- *
- * @throws GatewayError `requestTooLarge`, `unsupportedMediaType` for an unknown encoding, `invalidRequest` for broken encoded data,
- * `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp` if the body ends early, and the error of the owner's
- * precheck.
+ * @throws GatewayError `requestTooLarge` (before the body is read if its Content-Length exceeds the limit), `unsupportedMediaType` for an
+ * unknown encoding, `invalidRequest` for broken encoded data, `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp`
+ * if the body ends early, and the error of the owner's precheck.
  */
 export function readBody(
   request: IncomingMessage,
@@ -94,7 +87,7 @@ export function readBody(
   return readPieces(body, response, consume, owner);
 }
 
-/** Reads a small body that has already arrived completely, without waiting. */
+/** Reads a small body that has already arrived completely. */
 function readAtOnce(
   { request, limits, announcedBytes }: OpenBody,
   consume: ((piece: Buffer) => void) | null,
@@ -102,7 +95,7 @@ function readAtOnce(
 ): HeldBody {
   const memory = owner === null ? null : owner.budgets.takeSmall(owner.tenant, announcedBytes!);
   try {
-    // The buffer must not be part of a shared one, because token counting transfers its memory to another thread.
+    // The buffer must own its memory, because token counting transfers the memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
@@ -148,26 +141,20 @@ async function readPieces(
   }
 }
 
-/** Allocates the memory that is certain to be needed, before a byte is read. */
+/** Allocates memory before a byte is read: the announced size, or that of a decoder. */
 function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory | null, isLarge: boolean): void {
   memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
-/** A body that may be received, according to the head of its request. */
+/** A body whose request head was accepted. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
-  /** The Content-Length; `null` if there is none. */
   readonly announcedBytes: number | null;
-  /** The encoding; `null` if the body is not encoded. */
   readonly encoding: BodyEncoding | null;
 }
 
-/**
- * Checks the head of a request before its body is requested from the client.
- *
- * @throws GatewayError `unsupportedMediaType` for an unknown encoding, `requestTooLarge` by the Content-Length.
- */
+/** Checks the request head before the body is read. @throws GatewayError `unsupportedMediaType`, `requestTooLarge`. */
 export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
   const { 'content-encoding': encoding, 'content-length': length } = request.headers;
   const isEncoded = encoding !== undefined && encoding !== 'identity';
@@ -177,10 +164,7 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
   return open;
 }
 
-/**
- * Takes the next decoded bytes. If it returns a promise, the client is paused until the promise resolves. If it throws or
- * the promise rejects, the body is refused with that error.
- */
+/** Takes decoded bytes. The client is paused until a returned promise resolves. If this fails, the body is refused with that error. */
 type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
 /** Maximum number of bodies that are decoded at the same time, each in a thread of Node's pool. */
@@ -191,10 +175,8 @@ const decodingSlots = new FairSlots({ slotsMax: DECODING_AT_ONCE });
 const noteGarbage = createYoungGarbageCollector();
 
 /**
- * Receives a body, after `100 Continue` if the client waits for it, and passes it to `take` in order. After the returned
- * promise has settled, `take` is not called again, and nothing more of a refused body is read.
- *
- * @throws GatewayError as `readBody` does, and whatever `take` throws.
+ * Receives a body, after `100 Continue` if the client waits for it. After the returned promise has settled, `take` is not called again, and
+ * no more of a refused body is read. @throws GatewayError as `readBody` does, and errors of `take`.
  */
 export async function receiveBody(
   body: OpenBody,
@@ -283,11 +265,11 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     function onPaceDue(): void {
       const leftMs = pace.leftMs(nowMs());
       if (leftMs > 0 || pace.isPaused) {
-        // The time limit does not count time during which the client is paused.
+        // The client was paused in the meantime, and that time does not count.
         timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_CHECK_MS_MIN));
         return;
       }
-      // Closes the connection, because the parser would read later bytes of the body as the next request.
+      // Closes the connection. Otherwise the parser would read the rest of the body as the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {
@@ -302,13 +284,13 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
   });
 }
 
-/** Whether all bytes of a body have arrived and none has been read. */
+/** Whether all bytes of a body have arrived but none has been read. */
 function hasCompleteBody({ request, announcedBytes }: OpenBody): boolean {
   if (request.destroyed || request.readableFlowing !== null) return false;
   return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
 }
 
-/** Takes a body that has arrived completely, as short bodies do together with the head of the request. No timer is needed. */
+/** Takes a body that has arrived completely, without a timer. */
 async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
   const bytes = takeReceived(request, limits);
   if (bytes !== null) await take(bytes);
@@ -323,13 +305,13 @@ function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | nu
   return bytes;
 }
 
-/** Timers may fire slightly early, so the next check needs a minimum. */
+/** Timers may fire early, so the next check needs a minimum delay. */
 const PACE_CHECK_MS_MIN = 10;
 
 function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
   return new GatewayError(other?.kind ?? 'requestTooLarge', {
     message: other?.message ?? `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
-    // The remainder of the body is not read, so the connection cannot serve another request.
+    // The rest of the body is not read, so the connection cannot serve another request.
     headers: { connection: 'close' },
   });
 }

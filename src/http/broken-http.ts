@@ -14,10 +14,7 @@ interface BrokenHttpDependencies {
   readonly openReport?: OpenHttpReport;
 }
 
-/**
- * An error of Node's HTTP parser. `rawPacket`: the bytes that the parser was reading; a Buffer, although the framework declares another
- * type.
- */
+/** An error of Node's HTTP parser. `rawPacket`: the bytes that it was parsing, a Buffer (the framework declares another type). */
 interface BrokenHttpError extends Error {
   readonly code?: string;
   readonly rawPacket?: unknown;
@@ -25,22 +22,19 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/** The path of a broken request: from its own first line if `bytes` contains it, otherwise from the previous request. */
+/** The path of a broken request: from the request line in `bytes`, otherwise from the previous request. */
 function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
   return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
 }
 
-/**
- * Responds to bytes that are not HTTP, to headers that are too large, and to bodies that end early, then closes the
- * connection.
- */
+/** Responds to invalid HTTP, to headers that are too large, and to bodies that end early, then closes the connection. */
 export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpDependencies): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { responding } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // While a response is being sent, the client would read a second one as part of it. Streams continue after a timeout of headers.
+  // The client would read an error response as part of a response that is being sent. A stream continues if later headers time out.
   const isResponding = responding?.headersSent === true && !responding.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || (isResponding && !isLate)) {
     socket.destroy();

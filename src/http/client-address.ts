@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressRange, AddressRanges, canonicalAddress, clientNetwork, widerNetworks } from '../lib/ip-address.ts';
 
 interface Peer {
-  /** The canonical form of the address; empty if the connection is closed. */
+  /** Canonical; empty if the connection is closed. */
   readonly address: string;
   readonly network: string;
   readonly isTrusted: boolean;
@@ -11,36 +11,35 @@ interface Peer {
 const PEERS_MAX = 1_000;
 
 /**
- * Finds the client addresses for which connections and refusals are counted. `X-Forwarded-For` is used only if a trusted proxy sent it, and
- * then only its last address that does not belong to a trusted proxy: clients can forge all earlier addresses.
+ * Finds the client addresses by which connections and refusals are counted. `X-Forwarded-For` is used only from a trusted proxy. Its last
+ * address that is not a trusted proxy is the client: clients can forge earlier ones.
  */
 export class ClientAddresses {
   readonly #trusted: AddressRanges;
-  /** Recent peers by the address as the system spells it. Cached because each request needs its peer several times. */
+  /** Recent peers by the system's spelling of their address. A cache, because each request needs its peer several times. */
   readonly #peers = new Map<string, Peer>();
 
   constructor(trustedProxies: readonly AddressRange[]) {
     this.#trusted = new AddressRanges(trustedProxies);
   }
 
-  /** The network of a connection's peer; `null` for a trusted proxy, which has many clients. */
+  /** The network of a connection's peer; `null` for a trusted proxy, which serves many clients. */
   ofPeer(peerAddress: string | undefined): string | null {
     const { network, isTrusted } = this.#peerOf(peerAddress);
     return isTrusted ? null : network;
   }
 
-  /** The network of a request's client, also behind trusted proxies. */
+  /** The network of a request's client, even behind trusted proxies. */
   ofRequest(request: IncomingMessage): string {
     const peer = this.#peerOf(request.socket.remoteAddress);
     return peer.isTrusted ? clientNetwork(this.#forwardedFor(request, peer.address)) : peer.network;
   }
 
-  /** The home line of a request's client (see `widerNetworks`). One line may contain many networks. */
+  /** The internet access line of a request's client (see `widerNetworks`), which can have many networks. */
   lineOf(request: IncomingMessage): string {
     return widerNetworks(this.ofRequest(request)).line;
   }
 
-  /** The address of a request's client; empty if the connection is closed. */
   exactOf(request: IncomingMessage): string {
     const peer = this.#peerOf(request.socket.remoteAddress);
     return peer.isTrusted ? this.#forwardedFor(request, peer.address) : peer.address;
@@ -63,7 +62,7 @@ export class ClientAddresses {
     const listed = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let entry = listed.pop(); entry !== undefined; entry = listed.pop()) {
       const address = readForwarded(entry.trim());
-      // An entry that is not an address is not trusted, and neither are earlier entries.
+      // An entry that is not an address is not trusted, and neither are the entries before it.
       if (address === null) break;
       client = address;
       if (!this.#trusted.has(address)) break;

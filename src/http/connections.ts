@@ -11,17 +11,17 @@ import { checkEveryMs, ReadPace } from './read-pace.ts';
 export interface ConnectionLimits {
   /** Maximum number of open connections. Further connections are closed at once. */
   readonly connections: number;
-  /** Maximum number of open connections of one client; half of `connections` by default. */
+  /** Maximum number of open connections of one client; absent: half of `connections`. */
   readonly connectionsPerAddress?: number | undefined;
   /** The operator's proxies, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
-  /** How long a client may leave a response unread before its connection is closed, in milliseconds; see `ReadPace`. */
+  /** Time limit for a client that does not read its response, in milliseconds; see `ReadPace`. */
   readonly clientStallTimeout: number;
 }
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** Returns the connection of a socket, which a watched server must have accepted. */
+/** @param socket a connection of a server that `watchConnections` watches. */
 export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
@@ -33,10 +33,7 @@ interface WatchDependencies {
   readonly onRefused: (address: string | undefined) => void;
 }
 
-/**
- * Makes a server serve the requests of each connection in order, and close the connections of clients that stall. The
- * handler gets a request only after the response to the previous one has been sent.
- */
+/** Makes a server serve the requests of each connection in order, one at a time, and close the connections of clients that stall. */
 export function watchConnections(
   server: Server,
   handler: RequestListener,
@@ -52,7 +49,7 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // Otherwise a worker returns a connection beyond the limit to the primary process, which offers it to the workers repeatedly.
+  // Otherwise a worker returns a connection above the limit to the primary process, which offers it to the workers repeatedly.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);
@@ -63,7 +60,7 @@ export function watchConnections(
       'the limit server.connections is reached; closing further connections',
     );
   });
-  // With this setting, a client that closes its sending side after a safe request still gets its response; see `onClientEnd`.
+  // A client that closes its sending side after a safe request still gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -106,16 +103,16 @@ export function watchConnections(
   server.once('close', () => clearInterval(checks));
 }
 
-/** Maximum for one client: of open connections, or of concurrent requests through trusted proxies. */
+/** Maximum for one client: of open connections, or of concurrent requests behind trusted proxies. */
 export function perAddressMax({ connections, connectionsPerAddress }: ConnectionLimits): number {
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/** Number of pipelined requests above which the gateway stops reading from the connection. A single packet can contain more. */
+/** Number of pipelined requests above which the gateway stops reading from the connection. One packet can contain more. */
 const WAITING_PAUSE = 16;
 /** Number of pipelined requests above which the connection is closed. */
 const WAITING_MAX = 1000;
-/** Maximum memory of pipelined requests on all connections. Client networks share it. */
+/** Maximum memory of pipelined requests on all connections. `Shares` divides it between client networks. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** Estimated memory of a pipelined request without its headers. */
 const WAITING_REQUEST_BYTES = 3 * 1024;
@@ -123,10 +120,7 @@ const WAITING_REQUEST_BYTES = 3 * 1024;
 /** Reads the remainder of a request whose response is complete. */
 type Linger = (response: ServerResponse) => void;
 
-/**
- * One client connection. Pipelined requests wait, because only safe requests may be served concurrently (RFC 9112, 9.3.2). Requests after a
- * response with `close` must not be served (9.6).
- */
+/** One client connection. Pipelined requests wait, because only safe requests may be served concurrently (RFC 9112, 9.3.2). */
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
@@ -135,13 +129,13 @@ export class Connection {
   #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
   readonly #takeMemory: (bytes: number) => Share | null;
-  /** The memory of the waiting requests. */
+  /** Memory of the waiting requests. */
   #memory: Share | null = null;
   #endsAfterResponse = false;
   #lastUrl: string | null = null;
   readonly #pace: ReadPace;
 
-  /** `takeMemory` takes memory for waiting requests. It returns `null` if there is none. */
+  /** `takeMemory` takes memory for waiting requests; it returns `null` if there is none. */
   constructor(
     socket: Socket,
     handler: RequestListener,
@@ -156,7 +150,6 @@ export class Connection {
     this.#pace = new ReadPace(stallTimeoutMs);
   }
 
-  /** Number of bytes that were written and that the client has not read. */
   get unreadBytes(): number {
     return this.#socket.writableLength;
   }
@@ -166,13 +159,12 @@ export class Connection {
     return this.#responding?.closed === false ? this.#responding : null;
   }
 
-  /** Whether the response to the handler's last request is complete although the body of the request has not ended. */
+  /** Whether the last response is complete although the body of its request has not ended. */
   get isRespondedEarly(): boolean {
     const last = this.#responding;
     return last?.writableEnded === true && !last.req.complete;
   }
 
-  /** The target of the last request. */
   get lastUrl(): string | null {
     return this.#lastUrl;
   }
@@ -194,10 +186,7 @@ export class Connection {
     if (this.#waiting.length === WAITING_MAX) this.#socket.destroy();
   }
 
-  /**
-   * Call this when bytes cannot be parsed. Complete requests that precede the bytes still get their responses; then the connection is
-   * closed. Returns whether such requests exist.
-   */
+  /** Closes the connection after the responses to complete requests. Returns whether there are any. Call this after a parse error. */
   closeAfterCompleteRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
     const last = this.#waiting.at(-1) ?? this.responding;
@@ -209,9 +198,8 @@ export class Connection {
   }
 
   /**
-   * Call this when the client has closed its sending side. It may have closed its receiving side too, which the server cannot see until it
-   * sends something. A safe request still gets its response, which costs nothing. Other requests cost money, so they are treated as if the
-   * client had disconnected.
+   * Call this when the client has closed its sending side. It may also have disconnected, which the server detects only when it sends. A
+   * safe request costs nothing, so it is still answered. Other requests are cancelled.
    */
   onClientEnd(): void {
     const { responding } = this;
@@ -219,13 +207,13 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Call this when the connection is closed. Drops the waiting requests. */
+  /** Call this when the connection is closed. */
   onClosed(): void {
     this.#waiting = [];
     this.#memory?.release();
   }
 
-  /** Takes memory for a waiting request. Returns false if there is none. */
+  /** Returns false if there is no memory for a waiting request. */
   #holdMemory(response: ServerResponse): boolean {
     const bytes = memoryOf(response);
     if (this.#memory !== null) return this.#memory.grow(bytes);
@@ -233,7 +221,7 @@ export class Connection {
     return this.#memory !== null;
   }
 
-  /** Closes the connection if the client reads too slowly, given its unread bytes and those of all clients. */
+  /** Closes the connection if the client reads too slowly. */
   check(nowMs: number, allUnreadBytes: number): void {
     if (!this.#waitsForClient()) {
       this.#pace.isServed();
@@ -243,7 +231,7 @@ export class Connection {
     if (this.#pace.isTooSlow(unread, bytesTaken(this.#socket), nowMs)) this.#socket.destroy();
   }
 
-  /** Whether the client has unread bytes, or has received its response but is still sending the body of its request. */
+  /** Whether the client has unread bytes, or is still sending a body after its response. */
   #waitsForClient(): boolean {
     return this.#socket.writableLength > 0 || (this.#responding?.closed === true && !this.#responding.req.complete);
   }
@@ -265,7 +253,7 @@ export class Connection {
       return;
     }
     this.#responding = response;
-    // The response is complete, so the remainder of the request is not needed.
+    // The response is complete, so the rest of the request is not needed.
     response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
@@ -284,10 +272,7 @@ interface WithHandle {
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
-/**
- * Number of written bytes that the system has accepted. The socket's `bytesWritten` counts a write only when it is complete, and one write
- * can have 32 MiB. Node's socket timeouts also consider the size of the queue, but any byte from the client restarts them.
- */
+/** Written bytes that the system has accepted. The socket's `bytesWritten` counts a write of up to 32 MiB only when it is complete. */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as unknown as WithHandle;
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;

@@ -20,10 +20,7 @@ const EXPOSED_HEADERS = [
 
 const PREFLIGHT_SECONDS = 600;
 
-/**
- * Lets web pages of the allowed origins call the public addresses from a browser (Fetch standard, "CORS protocol"). The
- * headers are set on the raw response, because streams bypass the framework.
- */
+/** Lets web pages of the allowed origins call the public addresses (Fetch standard, "CORS protocol"). */
 export class Cors {
   readonly #allowedOrigins: () => readonly string[];
   readonly #exposedHeaders: string;
@@ -33,7 +30,7 @@ export class Cors {
     this.#exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
   }
 
-  /** Sets the headers that let the page read the response, if its origin is allowed. Returns whether it is. */
+  /** Sets the headers that let the page read the response. Returns false if its origin is not allowed. */
   allow(request: IncomingMessage, response: ServerResponse): boolean {
     const allowed = this.#allowedOrigins();
     if (allowed.length === 0) return false;
@@ -46,12 +43,10 @@ export class Cors {
   }
 }
 
-/**
- * Applies the rules to requests that the framework serves, and responds to preflight requests. No origin is allowed to use the admin API.
- */
+/** Adds the headers to responses of the framework, and responds to preflight requests. No origin is allowed to use the admin API. */
 export function registerCors(app: FastifyInstance, cors: Cors): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // Compares the matched address, because a path has several spellings, such as //admin or /%61dmin.
+    // Compares the matched address, because a path has several spellings, such as `//admin` or `/%61dmin`.
     const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
     const isAllowed = !isAdmin && cors.allow(request.raw, reply.raw);
     if (!isAllowed || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {

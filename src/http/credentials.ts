@@ -1,17 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** Which headers can contain the API key at an address (contract, section 5). */
+/** Which headers can contain the API key (contract, section 5). */
 export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * Returns the API key of a request. The scheme is case-insensitive. The same key may occur several times; two different keys are refused.
- * If `isKey` recognises a key of this gateway in exactly one of the two headers, the other header is ignored, because it is meant for
- * another server, such as a proxy.
+ * Returns the API key of a request. The same key may occur several times. If exactly one of the two headers has a key of this gateway
+ * (`isKey`), the other header is ignored, because it may be for another server, such as a proxy.
  *
- * @throws GatewayError `invalidApiKey` if there is no key, more than one, or one in a header that `forms` does not allow.
+ * @throws GatewayError `invalidApiKey` if there is no key, if two keys differ, or if `forms` does not allow the header.
  */
 export function readCredential(
   request: IncomingMessage,
@@ -19,7 +18,6 @@ export function readCredential(
   isKey: (text: string) => boolean = () => false,
 ): string {
   const lines = readLines(request.rawHeaders);
-  // The usual case is a single Authorization header.
   if (lines.tokens.length === 1 && lines.tokens[0] !== null && lines.apiKeys.length === 0) return lines.tokens[0]!;
   const { tokens, apiKeys } = withoutForeign(lines, isKey);
   if (tokens.includes(null)) throw refused('The Authorization header must read "Bearer <API key>".');
@@ -42,11 +40,10 @@ export function readCredential(
 interface CredentialLines {
   /** One token per Authorization line; `null` for a line that is not `Bearer <token>`. */
   readonly tokens: readonly (string | null)[];
-  /** One value per x-api-key line. */
   readonly apiKeys: readonly string[];
 }
 
-/** Reads the raw lines, because Node's `headers` has only the first of two Authorization lines. */
+/** Reads the raw lines, because Node's `headers` has only the first Authorization line. */
 function readLines(lines: readonly string[]): CredentialLines {
   const tokens: (string | null)[] = [];
   const apiKeys: string[] = [];

@@ -15,7 +15,6 @@ interface FailedRequest {
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as JSON text. */
   readonly body: string;
 }
 
@@ -27,10 +26,7 @@ export function renderError(error: GatewayError, requestId: string, envelope: En
   };
 }
 
-/**
- * Returns the response to a failed request, and reports the error. An internal error is also logged; its details are not shown to the
- * client.
- */
+/** Reports and renders the error of a failed request. An internal error is also logged; clients do not see its details. */
 export function responseToFailure(
   thrown: unknown,
   { id, report }: FailedRequest,
@@ -43,7 +39,7 @@ export function responseToFailure(
   if (error.kind === 'internal') logger.error(details, 'a request failed unexpectedly');
   if (error.kind === 'databaseSilent') logger.error(details, 'the database did not respond to a request');
   report?.failed(error);
-  // Closes the connection, because the client may still send its body, which nothing would read.
+  // Closes the connection, because the client may still send its body, which is not read.
   if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
   return renderError(error, error.requestId ?? id, envelope, clock.nowMs());
 }

@@ -13,15 +13,13 @@ import { type OpenHttpReport, type RequestKind, reportRequest } from './http-rep
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The addresses that are served without the framework. */
     readonly exactAddresses: ExactAddresses;
   }
 }
 
 /** An address for POST requests, without path parameters. */
-export interface ExactAddress {
+interface ExactAddress {
   readonly path: string;
-  /** The format of error responses at this address. */
   readonly envelope: Envelope;
   readonly kind: RequestKind;
   readonly operation: string;
@@ -39,8 +37,8 @@ interface ExactAddressDependencies {
 }
 
 /**
- * Addresses that are looked up by the path as the client sent it. They bypass the framework, whose routing and hooks take 0.3 of the CPU
- * time of a bare proxy. The framework serves other spellings of the path, such as with `//` or `%2F`, with the same handler.
+ * Serves paths without the framework, whose routing and hooks take 0.3 of the CPU time of a bare proxy. The framework serves other
+ * spellings of a path, such as with `//` or `%2F`, with the same handler.
  */
 export class ExactAddresses {
   readonly #dependencies: ExactAddressDependencies;
@@ -65,7 +63,7 @@ export class ExactAddresses {
     });
   }
 
-  /** The request listener of the server. It passes requests for all other addresses to the framework. */
+  /** Returns a request listener that passes requests for other addresses to the framework. */
   listener(framework: RequestListener): RequestListener {
     return (request, response) => {
       const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
@@ -84,7 +82,7 @@ export class ExactAddresses {
     void this.#handle(exchange, address);
   }
 
-  /** Replaces the framework's hooks. @throws GatewayError if the admission check refuses the request. */
+  /** Does the work of the framework's hooks. @throws GatewayError if the admission check refuses the request. */
   #enter(exchange: Exchange, address: ExactAddress): void {
     const { gate, cors, clientAddresses, openReport } = this.#dependencies;
     const { request, response, id } = exchange;
@@ -100,7 +98,7 @@ export class ExactAddresses {
     return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
-  /** Reports an error and sends an error response, unless a response has begun or the client has disconnected. */
+  /** Reports an error and responds with it, unless a response has begun or the client has disconnected. */
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
     if (response.headersSent) return;

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpReport } from './http-report.ts';
 
-/** A request and its response, for handlers that write the response without the framework. */
+/** A request and its response, for handlers that bypass the framework. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;
-  /** The request's report; `null` if no report is kept. */
   report: HttpReport | null = null;
-  /** Headers that `sendJson` adds to every response, including errors. */
+  /** Added to every response of `sendJson`, including errors. */
   headers: Readonly<Record<string, string>> = {};
 
   constructor(request: IncomingMessage, response: ServerResponse, id: string) {
@@ -34,10 +33,7 @@ export class Exchange {
 
 const UNREAD_BYTES_MAX = 64 * 1024;
 
-/**
- * Makes a response close the connection if the unread body might be long. The remainder of a short body is read, so that the connection
- * stays open. Reading a long one would cost more than a new connection, and a chunked body might never end.
- */
+/** Closes the connection after the response if the unread body may be long: reading it can cost more than a new connection. */
 export function closeAfterLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
   if (complete) return;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= UNREAD_BYTES_MAX) return;

@@ -3,14 +3,13 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { AtATime } from '../lib/fair/at-a-time.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** Checks every request before its address is known, and refuses it or admits it. */
+/** Checks each request before its address is known. */
 export class Gate {
   readonly #isClosing: () => boolean;
   readonly #addresses: ClientAddresses;
-  /** Limits the concurrent requests of each client behind a trusted proxy, whose connections belong to many clients. */
+  /** Limits concurrent requests per client behind a trusted proxy, because such a connection serves many clients. */
   readonly #behindProxies: AtATime;
 
-  /** @param perClientMax maximum number of concurrent requests of one client behind a trusted proxy. */
   constructor(isClosing: () => boolean, addresses: ClientAddresses, perClientMax: number) {
     this.#isClosing = isClosing;
     this.#addresses = addresses;
@@ -30,15 +29,14 @@ export class Gate {
       }
       response.once('close', leave);
     }
-    // The server may ignore a request to upgrade to h2c (RFC 9110, 7.8), but a WebSocket client cannot continue over HTTP.
+    // A request to upgrade to h2c may be ignored (RFC 9110, 7.8), but a WebSocket client cannot continue over HTTP.
     if (headers.upgrade?.toLowerCase() !== 'websocket') return null;
     return new GatewayError('upgradeRefused', { headers: { upgrade: 'HTTP/1.1', connection: 'close' } });
   }
 }
 
-/** Whether all HTTP implementations would interpret the head alike. The parser also accepts heads for which this is uncertain. */
+/** Whether all HTTP implementations interpret the head alike. Node's parser also accepts ambiguous heads, and the versions 0.9 and 2.0. */
 function isUnambiguous({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
-  // The parser also accepts the versions 0.9 and 2.0.
   const isSupported = httpVersion === '1.1' || httpVersion === '1.0';
   const coding = headers['transfer-encoding'];
   const isFramed = coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1');

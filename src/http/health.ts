@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Whether new calls can be served, with explanations for operators. */
 export interface Readiness {
-  /** Whether the database responds and this node, or each of its workers, is not shutting down. */
+  /** Whether the database responds, and neither this node nor any of its workers is shutting down. */
   readonly isReady: boolean;
-  /** Explains why the node is not ready, or what is wrong although it serves calls. */
+  /** For operators: why the node is not ready, or problems of a ready node. */
   readonly detail: readonly string[];
 }
 
@@ -12,7 +11,7 @@ const NAMED = { name: 'faregate', status: 'ok' };
 
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** Registers the addresses that load balancers and clients probe. `pagePath`: the page to which `/` redirects browsers. */
+/** `pagePath`: the page to which `/` redirects browsers. */
 export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness, pagePath?: string): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;

@@ -4,7 +4,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** The purpose of a request. `connection`: a connection that was refused, without a request. */
+/** The purpose of a request. `connection`: a refused connection, without a request. */
 export type RequestKind =
   | 'call'
   | 'estimate'
@@ -19,20 +19,19 @@ export type RequestKind =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The kind of the request in its report; absent: `unknown`. */
+    /** Absent: `unknown`. */
     kind?: RequestKind;
-    /** The operation of the request in its report. Each address specifies it, so a request that is refused before it is read has it too. */
+    /** Part of the report even if the request is refused before it is read. */
     operation?: string;
-    /** The path of the request in its report; absent: the path pattern of the router. */
+    /** Absent: the path pattern of the router. */
     path?: string;
   }
   interface FastifyRequest {
-    /** The request's report; `null` if no report is kept. */
     report: HttpReport | null;
   }
 }
 
-/** The facts about a request that are known when it arrives. */
+/** What is known when a request arrives. */
 export type Arrival = Readonly<
   Pick<HttpReport, 'requestId' | 'clientRequestId' | 'method' | 'path' | 'kind' | 'operation' | 'clientAddress'> &
     Pick<HttpReport, 'traceparent' | 'tracestate'>
@@ -40,32 +39,27 @@ export type Arrival = Readonly<
 
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
-/**
- * The facts about a request and its response. The report is complete when the response is closed and all work for the request has ended;
- * then `over` is called once.
- */
+/** A request and its response, for reporting. `over` is called once, when the response is closed and all work for the request has ended. */
 export abstract class HttpReport {
   readonly requestId: string;
-  /** The id that the client gave the request; `null` if the client sent no id or an invalid one. */
+  /** The id that the client gave the request; `null` if it is missing or invalid. */
   readonly clientRequestId: string | null;
-  /** The method; `null` if the request could not be parsed. */
+  /** `null` if the request could not be parsed. */
   readonly method: string | null;
   /** The pattern of the address, such as `/v1/models/:model`; `null` for an unknown address. */
   path: string | null;
   kind: RequestKind;
   /** The operation, if the request is a call, an estimate or a query. */
   readonly operation: string | null;
-  /** The client's own address, also behind trusted proxies; empty if unknown. */
+  /** The client's own address, even behind trusted proxies; empty if unknown. */
   readonly clientAddress: string;
   /** The client's W3C trace context, not validated. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if the client disconnected earlier, or if the connection was closed without a response. */
+  /** The status that was sent; `null` if there was no response. */
   status: number | null = null;
-  /** Whether the response was sent completely. */
   isWhole = false;
   errorKind: ErrorKind | null = null;
-  /** The error code in the response. */
   responseCode: string | null = null;
   errorMessage: string | null = null;
   errorParam: string | null = null;
@@ -85,7 +79,6 @@ export abstract class HttpReport {
     this.tracestate = arrival.tracestate;
   }
 
-  /** Records that the response is this error. */
   failed(error: GatewayError): void {
     this.errorKind = error.kind;
     this.responseCode = error.code;
@@ -98,17 +91,16 @@ export abstract class HttpReport {
     this.#statusPastResponse = status;
   }
 
-  /** Call this when work begins that can outlast the response, such as a call whose client may disconnect. */
+  /** Call this when work begins that can outlast the response, such as a call. Call `leave` when it ends. */
   enter(): void {
     this.#open++;
   }
 
-  /** Call this when the work that called `enter` has ended. */
   leave(): void {
     this.#end();
   }
 
-  /** Call this when the response is closed. `status`: `null` if nothing was sent through the response object. */
+  /** `status`: `null` if nothing was sent through the response object. */
   closed(status: number | null, isWhole: boolean): void {
     this.status = status ?? this.#statusPastResponse;
     this.isWhole = isWhole || (status === null && this.status !== null);
@@ -124,22 +116,19 @@ export abstract class HttpReport {
 
 const REPORT = Symbol('report');
 
-/**
- * A response with the report of its request. A `WeakMap` would be slower: the garbage collector keeps all its values alive in the young
- * generation, so the report of every call, and everything it references, would move to the old generation.
- */
+/** A property is used because a `WeakMap` would move each report, and everything it references, to the old generation. */
 interface ReportedResponse extends ServerResponse {
   [REPORT]?: HttpReport;
 }
 
-/** Returns the report of a response's request; `null` if no report is kept. */
+/** `null` if no report is kept. */
 export function reportOfResponse(response: ReportedResponse): HttpReport | null {
   return response[REPORT] ?? null;
 }
 
 type ReportedAddress = Pick<Arrival, 'path' | 'kind' | 'operation'>;
 
-/** Opens the report of a request. The `close` event of the response closes the report in every case. */
+/** The `close` event of the response closes the report in every case. */
 export function reportRequest(
   request: IncomingMessage,
   response: ReportedResponse,
@@ -149,7 +138,7 @@ export function reportRequest(
   open: OpenHttpReport,
 ): HttpReport {
   const { headers } = request;
-  // Node joins several lines of these headers into one string.
+  // Node joins repeated headers of these names into one string.
   const { traceparent = null, tracestate = null } = headers as Record<string, string | undefined>;
   const report = open({
     requestId,
@@ -173,7 +162,7 @@ function closeReport(this: ReportedResponse): void {
   this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
 
-/** Opens a report without a request: for a refused connection, or for bytes that are not HTTP. */
+/** For a refused connection, or for bytes that are not HTTP. */
 export function reportWithoutRequest(
   kind: RequestKind,
   peerAddress: string | undefined,
@@ -193,11 +182,9 @@ export function reportWithoutRequest(
   return open({ ...nothing, requestId, kind, clientAddress });
 }
 
-/** Visible ASCII of at most 128 characters. */
 const CLIENT_REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const CLIENT_REQUEST_ID_HEADERS = ['x-request-id', 'x-client-request-id'] as const;
 
-/** The id that the client gave the request; `null` if there is no valid one. */
 function clientRequestIdOf(headers: IncomingHttpHeaders): string | null {
   for (const name of CLIENT_REQUEST_ID_HEADERS) {
     const id = headers[name];

@@ -1,20 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** The form of a valid key. Spaces are not allowed, so that two headers, which Node joins with a comma and a space, are invalid. */
+/** Spaces are invalid, so that two headers, which Node joins with a comma and a space, are refused. */
 export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
-/** The Idempotency-Key of a request; `null` if it is missing or not valid. */
+/** Returns `null` if the Idempotency-Key is missing or invalid. */
 export function usableIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
   const value = headers['idempotency-key'];
   return typeof value === 'string' && IDEMPOTENCY_KEY_PATTERN.test(value) ? value : null;
 }
 
-/**
- * The Idempotency-Key of a request; `null` if it has none.
- *
- * @throws GatewayError `invalidRequest` if it is not valid.
- */
+/** Returns `null` if there is no Idempotency-Key. @throws GatewayError `invalidRequest` if it is invalid. */
 export function readIdempotencyKey(request: Pick<IncomingMessage, 'headers'>): string | null {
   const key = usableIdempotencyKey(request);
   if (key !== null || request.headers['idempotency-key'] === undefined) return key;

@@ -2,27 +2,23 @@ import type { ServerResponse } from 'node:http';
 import type { QueuedItem } from '../lib/fair/fair-queue.ts';
 import { PeriodBudget } from '../lib/fair/period-budget.ts';
 
-/** Limits for reading the remainder of a request after its response: bytes, total time, and time without a byte. */
+/** Limits for reading the rest of a request after its response. `idleTimeoutMs`: the time without a byte. */
 export interface LingerLimits {
   readonly sizeBytesMax: number;
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
 }
 
-/**
- * Sufficient for a body of the usual maximum size from a client that sends it completely before it reads. A slower client has had time to
- * read.
- */
+/** Allow a client to send a body of the usual maximum size completely before it reads the response. */
 export const LINGER_LIMITS: LingerLimits = { sizeBytesMax: 64 * 2 ** 20, timeoutMs: 10_000, idleTimeoutMs: 5_000 };
 
-/** Both the budget and the number of resumed tasks per period. At most 8 chunks of 64 KiB are then read in a period: some 50 MB/s. */
+/** Budget per period, and maximum of resumed connections per period: together at most 8 chunks of 64 KiB, some 50 MB/s. */
 const CHUNKS_MAX = 4;
 const PERIOD_MS = 10;
 
 /**
- * Creates a budget for all lingering connections of a server. Without it, the server may read megabytes from one connection in one
- * iteration of the event loop, and it accepts only one new connection per iteration: two hundred refused uploads once delayed new
- * connections by ten seconds.
+ * The budget of all lingering connections of a server. Without it, reading megabytes of refused uploads delays new connections, of which
+ * the server accepts only one per iteration of the event loop.
  */
 export function createLingerBudget(): PeriodBudget {
   return new PeriodBudget({
@@ -33,14 +29,12 @@ export function createLingerBudget(): PeriodBudget {
 }
 
 /**
- * Reads and discards the remainder of a request whose response is complete, within the limits. Call this for every response before the
- * response ends.
+ * Reads and discards the rest of a request, within the limits. Call this for every response before it ends.
  *
- * A connection that is closed while the client still sends is reset, and the client may lose the response (RFC 9112, 9.6). Therefore, if
- * the response closes the connection, only the sending side is closed at first. If the remainder arrives in time, the connection serves the
- * next request or closes; otherwise it is destroyed.
+ * If the gateway closes a connection while the client still sends, the connection is reset, and the client may lose the response (RFC 9112,
+ * 9.6). Therefore only the sending side is closed until the rest has arrived. At a limit, the connection is destroyed.
  *
- * @param network the client's network, which shares the budget as one tenant
+ * @param network the client's network, the tenant of the budget
  */
 export function lingerAfter(
   response: ServerResponse,
@@ -93,7 +87,7 @@ export function lingerAfter(
   };
   socket.once('close', stop);
   request.on('data', onData).once('end', onEnd);
-  // Discards the buffered bytes. Without a reader, Node would read and discard the remainder itself, without a limit.
+  // Discards the buffered bytes. Without a reader, Node would discard the rest itself, without a limit.
   while (request.read() !== null);
   request.resume();
 }

@@ -3,10 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 const IDLE_SWEEP_MS = 50;
 
-/**
- * Stops listening and resolves when every connection is closed. Idle connections are closed at once, busy ones when their response is
- * complete, and all remaining ones after the timeout.
- */
+/** Stops listening. Idle connections are closed at once, busy ones after their response, and all others after the timeout. */
 export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const closed = app.close();
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
@@ -19,13 +16,12 @@ export async function closeServer(app: FastifyInstance, timeoutMs: number): Prom
   }
 }
 
-/** The URL of a listening server, such as `http://127.0.0.1:8080`. */
 export function addressOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Like `addressOf`, but uses the configured port if the server does not listen yet. */
+/** Uses the configured port if the server does not listen yet. */
 export function ownUrl(app: FastifyInstance, { host, port }: { readonly host: string; readonly port: number }): string {
   return app.server.address() === null ? `http://${host}:${port}` : addressOf(app, host);
 }

@@ -4,26 +4,22 @@ import { type Part, partOf, partOfRate, WHOLE } from '../lib/part.ts';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
-/** Number of refusals per second, and in a burst, that are sent without delay. */
+/** Refusals per second, and in a burst, that are sent without delay. */
 export const REFUSALS_PER_SECOND = 100;
 const RATE = { burst: REFUSALS_PER_SECOND, everyMs: 1_000 / REFUSALS_PER_SECOND };
-/** Maximum delay of a refusal in milliseconds, and how long the same refusal is repeated from memory. */
+/** Maximum delay of a refusal, and how long the same refusal is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
-/**
- * Maximum numbers of refusals that are delayed at a time: of one subject, and of all subjects. Further ones are sent at once, and close the
- * connection.
- */
+/** Maximum numbers of delayed refusals: of one subject, and of all. Further refusals are sent at once and close the connection. */
 const HELD_MAX_EACH = 500;
 const HELD_MAX = 2_000;
-/** Maximum number of subjects. When it is exceeded, the subject that was refused least recently is forgotten. */
+/** Maximum number of subjects. Above it, the subject that was refused least recently is forgotten. */
 const SUBJECTS_MAX = 10_000;
-/** Maximum number of remembered refusals of one subject. When it is exceeded, the oldest is forgotten. */
+/** Maximum number of remembered refusals of one subject. Above it, the oldest is forgotten. */
 const REMEMBERED_MAX = 16;
 
 /**
- * Throttles subjects that are refused too often. A subject is an account, or an address from which somebody guesses credentials. If it
- * exceeds a rate, its refusals are delayed for up to a second, and the same refusal is repeated from memory without a database query. Only
- * refusals are delayed.
+ * Delays the refusals of a subject that exceeds a rate by up to a second, and repeats the same refusal from memory without a query. A
+ * subject is an account, or an address from which somebody guesses credentials.
  */
 export class RefusalThrottle {
   readonly #nowMs: () => number;
@@ -42,8 +38,8 @@ export class RefusalThrottle {
   }
 
   /**
-   * Counts a refusal with a weight of `cost`. Resolves when the refusal can be sent. The result is false if too many refusals are already
-   * delayed, so that this one is sent at once and the caller should close the connection.
+   * Counts a refusal with a weight of `cost`. Resolves when the refusal can be sent: with false if too many are delayed, so that this one
+   * is sent at once and the caller should close the connection.
    */
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
@@ -63,30 +59,28 @@ export class RefusalThrottle {
     return true;
   }
 
-  /** Number of refusals that are currently delayed. */
   get held(): number {
     return this.#held;
   }
 
-  /** Whether no more refusals of a subject can be delayed. */
   isSaturated(name: string): boolean {
     return this.#held >= this.#heldMax || this.#heldEach.isFull(name);
   }
 
-  /** Remembers the refusal of a subject at a place in the code, if the subject exceeds the rate. */
+  /** Remembers the refusal that a subject got at a place in the code. */
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
     const isTooOften = overMs(subject.repaidAtMs, this.#rate, this.#nowMs()) >= 0;
     if (!isTooOften || this.recall(name, place) !== null) return;
-    // All refusals are remembered for a second, so the oldest expires first. The maps are small, because a flood of subjects creates many.
+    // Each refusal is remembered for a second, so the oldest expires first.
     subject.refusals ??= new Map();
     subject.refusals.delete(place);
     subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });
     if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
-  /** Returns the refusal of a subject at a place within the last second; `null` if the request must be decided anew. */
+  /** Returns the refusal that the subject got at this place within the last second, or `null`. */
   recall(name: string, place: string): GatewayError | null {
     const refusal = this.#subjects.get(name)?.refusals?.get(place);
     return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;

@@ -1,17 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import type { BodyBudgets, BodyTenant } from './body-budgets.ts';
 
-/** Maximum size of a text that is not counted, because the buffer of a socket can hold it. */
+/** Shorter texts are not counted, because the buffer of a socket can hold them. */
 const UNCOUNTED_BYTES = 16 * 1024;
 
 /**
- * Sends a generated text. Until the client has received it, it counts in the budget as a large body. `budgets`: `null`: texts are not
- * counted.
+ * Sends a generated text, which counts as a large body until the client has received it. `budgets`: `null`: texts are not counted. Callers
+ * must return the result without `await`: a suspended function would keep the text in memory in addition to its bytes.
  *
- * Callers must return the result without `await`: a suspended function would keep the text in memory next to its bytes until the client has
- * read them.
- *
- * @throws GatewayError `overloaded` if the budget has no memory for it.
+ * @throws GatewayError `overloaded` if the budget has no memory.
  */
 export function sendText(
   reply: FastifyReply,

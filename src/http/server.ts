@@ -25,9 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** Limits from the section `server` of the configuration. */
 export interface ServerLimits extends ConnectionLimits {
-  /** The time limit for the headers of a request, in milliseconds. */
   readonly headerTimeout: number;
 }
 
@@ -35,38 +33,34 @@ interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Whether the process is shutting down. Requests on open connections are then refused, so that clients use another node. */
+  /** If true, requests on open connections are refused, so that clients use another node. */
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
-  /** Lets pages of other origins read responses; absent: they cannot. */
+  /** Absent: pages of other origins cannot read responses. */
   readonly cors?: Cors;
-  /** Opens the report of a request; absent: no reports are kept. */
+  /** Absent: no reports are kept. */
   readonly openReport?: OpenHttpReport;
 }
 
 /** Agents send large metadata headers; Node's default limit is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/**
- * Idle time after which the server closes a connection. Longer than load balancers keep idle connections, so that they never reuse a
- * connection that the gateway is closing.
- */
+/** Longer than load balancers keep idle connections, so that they never reuse a connection that the gateway is closing. */
 const KEEP_ALIVE_MS = 75_000;
-/** The idle time of a connection before the system sends TCP keep-alive probes. */
+/** Idle time after which the system sends TCP keep-alive probes. */
 const PROBE_AFTER_MS = 60_000;
-/** The longest interval between checks for overdue headers. */
+/** Longest interval between checks for overdue headers. */
 const HEADERS_CHECK_MS_MAX = 30_000;
-/** Maximum number of header lines. Twice Node's default, and more than clients send. */
+/** Maximum number of header lines: twice Node's default. */
 const HEADER_LINES_MAX = 2000;
 
-/** Replaces the framework's schema compilers, 100 modules that it would otherwise load although no address has a schema. */
+/** Replaces the framework's schema compilers, which are 100 modules. No address has a schema. */
 function compileNothing(): () => never {
   return () => {
     throw new Error('addresses must not have schemas for the framework');
   };
 }
 
-/** Creates the HTTP server: raw bodies, a request id on every response, and one renderer for all errors. */
 export function createHttpServer(options: ServerOptions): FastifyInstance {
   const { ids, isClosing, limits, unknownAddresses, cors = null, openReport, clock, logger } = options;
   const clientAddresses = new ClientAddresses(limits.trustedProxies ?? []);
@@ -75,7 +69,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   const exactAddresses = new ExactAddresses({ clientAddresses, gate, cors, clock, ids, logger, openReport });
   const app = fastify({
     serverFactory: (framework) => createNodeServer(exactAddresses.listener(framework), clientAddresses, options),
-    // The framework's own handler would respond in cases in which no response may be sent.
+    // The framework's own handler would respond even while another response is being sent.
     clientErrorHandler: (error, socket) => respondToBrokenHttp(error, socket, options),
     genReqId: () => ids.next('req'),
     requestIdHeader: false,
@@ -93,7 +87,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.decorate('servedAddresses', servedAddresses);
   app.decorate('exactAddresses', exactAddresses);
 
-  // Endpoints read bodies themselves after they have checked the credential. The framework would check the content type before that.
+  // Endpoints check the credential before they read a body. The framework would check the content type first.
   for (const method of METHODS) {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
@@ -146,7 +140,7 @@ function createNodeServer(
     connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, Math.ceil(limits.headerTimeout / 2)),
     // The total time of an upload is not limited; `readBody` checks that it makes progress.
     requestTimeout: 0,
-    // `gate.judge` refuses requests without a Host header instead, with an error in the format of the requested address.
+    // `gate.judge` refuses requests without a Host header instead, with an error in the format of the address.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,

@@ -8,39 +8,34 @@ import { type BodyLimits, type BodyOwner, type OpenBody, openBody, receiveBody }
 import { type BodyMemory, type BodySpace, LARGE_BODY_BYTES } from './body-budgets.ts';
 import { decoderBytes } from './body-decoder.ts';
 
-/** A body on disk. Regardless of its size, it takes some 300 KiB of memory while it arrives, and one read buffer while it is read. */
+/** A body on disk. It takes some 300 KiB of memory while it arrives, and one buffer while it is read. */
 export interface SpooledBody {
-  /** The size of the decoded body. */
   readonly sizeBytes: number;
   /**
-   * Reads the bytes from `start` up to `end`, by default all. Can be called several times, for example for another attempt. The caller may
-   * keep each buffer.
-   *
+   * Reads the bytes from `start` up to `end`. May be called several times, such as for another attempt. The caller may keep the buffers.
    * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`.
    */
   read(start?: number, end?: number): AsyncIterable<Buffer>;
-  /** Frees the disk space. May be called again; never rejects. */
+  /** Frees the disk space. Idempotent; never rejects. */
   remove(): Promise<void>;
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** The directory of spool files. Created if missing. */
+  /** Created if missing. */
   readonly directory: string;
 }
 
-/** A file in the spool directory, open for writing and reading. */
 interface SpoolFile {
   readonly handle: FileHandle;
-  /** The file's path; `null` if the file has no name and disappears when its handle is closed. */
+  /** `null` if the file is unlinked and disappears when its handle is closed. */
   readonly path: string | null;
 }
 
 /**
- * Writes a body to disk, decoded. `consume` gets every chunk in order, before it is stored; if it throws, the body is
- * refused with that error. A chunk is valid only during the call. The caller must call `remove`.
+ * Writes a body to disk, decoded. `consume` gets each chunk before it is stored; the chunk is valid only during the call. The caller must
+ * call `remove`.
  *
- * @throws GatewayError as `readBody` does, `internal` if the disk fails, and whatever `consume` throws. Nothing then
- * remains on disk.
+ * @throws GatewayError as `readBody` does, `internal` if the disk fails, and errors of `consume`. The file is removed then.
  */
 export async function spoolBody(
   request: IncomingMessage,
@@ -87,10 +82,10 @@ export async function spoolInto(
 
 /** Memory of a spooled body while it arrives: two blocks, and one or two chunks in transit. */
 const ARRIVING_BYTES = 384 * 1024;
-/** Step in which disk space for a body of unknown size is allocated. */
+/** Disk space for a body of unknown size is allocated in steps of this size. */
 const SPACE_STEP_BYTES = 1024 * 1024;
 
-/** The space that one body occupies: on disk, and in memory while it arrives. */
+/** Space of one body: on disk, and in memory while it arrives. */
 class SpoolSpace {
   readonly owner: BodyOwner | null;
   readonly isLarge: boolean;
@@ -110,7 +105,7 @@ class SpoolSpace {
     this.#isChecked = this.isLarge;
   }
 
-  /** Allocates the space that is certain to be needed. @throws GatewayError `overloaded`, as `grow` does. */
+  /** Allocates the space that is known from the request head. @throws GatewayError `overloaded`, as `grow` does. */
   needAtOnce(): void {
     const { announcedBytes, encoding } = this.#body;
     this.#memory?.need(ARRIVING_BYTES + (encoding === null ? 0 : decoderBytes(encoding, 0)), true);
@@ -119,7 +114,7 @@ class SpoolSpace {
     this.#disk?.need(announcedBytes);
   }
 
-  /** Allocates space for bytes that have arrived. If the owner's precheck is needed, returns a promise for which the caller must wait. */
+  /** Allocates space for received bytes. Returns a promise if a precheck is needed; the caller must wait for it. */
   grow(sizeBytes: number): Promise<void> | null {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
@@ -144,7 +139,7 @@ class SpoolSpace {
   }
 }
 
-/** The name contains the id of the process that created the file, and a part that cannot be guessed. */
+/** The process id of the creator, and a part that cannot be guessed. */
 const SPOOL_FILE = /^upload-(\d+)-[0-9a-f]{32}\.part$/;
 
 /** @throws GatewayError `internal` if the disk fails. */
@@ -163,10 +158,7 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
   }
 }
 
-/**
- * Unlinks an open file, so that the system frees its space when the descriptor is closed, even if the process is killed. Returns the path
- * if the platform cannot unlink an open file.
- */
+/** Unlinks an open file, so that its space is freed even if the process is killed. Returns the path if the platform cannot do this. */
 async function unlinkOpen(path: string): Promise<string | null> {
   try {
     await unlink(path);
@@ -176,18 +168,18 @@ async function unlinkOpen(path: string): Promise<string | null> {
   }
 }
 
-/** Closing waits for pending reads and writes. If it fails, the next sweep removes the file. */
+/** If this fails, the next sweep removes the file. */
 async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
   await handle.close().catch(() => undefined);
   if (path !== null) await unlink(path).catch(() => undefined);
 }
 
 /**
- * Removes the files of processes that have ended, and returns their number. Call this at start, before the first upload. Files with the id
- * of this process are removed too: in a container, each process has the same id.
+ * Removes the files of ended processes, and returns their number. Call this before the first upload: files with the id of this process are
+ * removed too, because in a container each process has the same id.
  *
- * If several machines share the directory, a file may belong to a running process of another machine. Removing it does no harm: if the
- * platform can unlink an open file, the file already has no name; otherwise the removal fails.
+ * A file may belong to a process of another machine that shares the directory. Where open files can be unlinked, such a file has no name
+ * any more; elsewhere its removal fails.
  */
 export async function sweepSpool(directory: string): Promise<number> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
@@ -219,7 +211,7 @@ function isRunning(pid: number): boolean {
 /** One block is filled while the other is written. */
 export const BLOCK_BYTES = 128 * 1024;
 
-/** Gathers chunks into blocks, so that memory use and disk calls do not depend on the number and size of a client's chunks. */
+/** Gathers chunks into blocks, so that a client that sends tiny chunks needs no additional memory or writes. */
 class BlockWriter {
   readonly #handle: FileHandle;
   #filling = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -233,16 +225,13 @@ class BlockWriter {
     this.#handle = handle;
   }
 
-  /**
-   * Copies the chunk. If it returns a promise, the caller must wait for it before the next chunk. The promise rejects if the disk has
-   * failed.
-   */
+  /** Copies the chunk. The caller must wait for a returned promise before the next chunk; it rejects if the disk has failed. */
   write(chunk: Buffer): Promise<void> | null {
     const taken = this.#fill(chunk);
     return taken === chunk.length && this.#filledBytes < BLOCK_BYTES ? null : this.#writeOn(chunk.subarray(taken));
   }
 
-  /** Writes the remaining bytes, and returns the total number of bytes. */
+  /** Writes the remaining bytes. Returns the total number of bytes. */
   async end(): Promise<number> {
     await this.#writeBlock();
     await this.#writing;
@@ -260,7 +249,7 @@ class BlockWriter {
     return taken;
   }
 
-  /** Starts to write the filled block after the previous block has been written. */
+  /** Starts to write the filled block when the previous block has been written. */
   async #writeBlock(): Promise<void> {
     await this.#writing;
     const block = this.#filling.subarray(0, this.#filledBytes);
@@ -268,12 +257,12 @@ class BlockWriter {
     this.#filledBytes = 0;
     this.#sizeBytes += block.length;
     this.#writing = writeWhole(this.#handle, block);
-    // The next call waits for this promise and gets the error; until then, nothing handles a rejection.
+    // The next call awaits this promise and gets the error. Until then, a rejection must not count as unhandled.
     this.#writing.catch(() => undefined);
   }
 }
 
-/** Repeats the write until all bytes are written: a nearly full disk accepts some of the bytes before it fails. */
+/** Repeats the write until all bytes are written, because a nearly full disk may accept only some of them. */
 async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
   try {
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;

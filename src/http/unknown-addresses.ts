@@ -4,7 +4,6 @@ import type { Envelope } from '../errors/envelopes.ts';
 /** How the server responds at addresses without an endpoint. */
 export interface UnknownAddresses {
   envelopeOf(path: string, headers: IncomingHttpHeaders): Envelope;
-  /** The message of the 404 response. */
   messageFor(path: string, headers: IncomingHttpHeaders): string;
 }
 

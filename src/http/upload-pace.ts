@@ -1,15 +1,12 @@
-/**
- * Number of bytes, as sent, that counts as progress. With the default idle time, this requires some 270 bytes/s; single bytes do not count.
- */
+/** Bytes, as sent, that count as progress: some 270 bytes/s with the default idle time. */
 const PROGRESS_BYTES_MIN = 8 * 1024;
-/** Average rate that an upload must reach after the grace time, in bytes per second. */
+/** Average rate that an upload must have after the grace time, in bytes per second. */
 const RATE_BYTES_MIN = 1024;
 const RATE_GRACE_MS = 30_000;
 
 /**
- * Decides whether a body arrives fast enough. The total time is not limited, but the next 8 KiB must arrive within the idle
- * time, and after half a minute the average must be 1 KiB/s. Time during which the gateway pauses the client does not
- * count. Pure: callers pass every instant.
+ * Decides whether a body arrives fast enough: 8 KiB within each idle time, and 1 KiB/s on average after half a minute. Time during which
+ * the gateway pauses the client does not count. Pure: callers pass the time.
  */
 export class UploadPace {
   readonly #idleTimeoutMs: number;
@@ -18,7 +15,7 @@ export class UploadPace {
   #pausedSinceMs: number | null = null;
   #arrivedBytes = 0;
   #progressBytes = 0;
-  /** Measured in the client's time, without pauses. */
+  /** In the client's time, which excludes pauses. */
   #progressAtMs = 0;
 
   constructor(idleTimeoutMs: number, nowMs: number) {
@@ -33,7 +30,6 @@ export class UploadPace {
     this.#progressAtMs = this.#clientMs(nowMs);
   }
 
-  /** Call this when the gateway pauses the client. */
   paused(nowMs: number): void {
     this.#pausedSinceMs ??= nowMs;
   }
@@ -48,7 +44,7 @@ export class UploadPace {
     return this.#pausedSinceMs !== null;
   }
 
-  /** Remaining time in milliseconds until the client is too slow, if nothing more arrives; 0 or less if it is already too slow. */
+  /** Time in milliseconds until the client is too slow if no byte arrives; 0 or less if it is too slow. */
   leftMs(nowMs: number): number {
     const rateDueMs = Math.max(RATE_GRACE_MS, (this.#arrivedBytes / RATE_BYTES_MIN) * 1_000);
     return Math.min(this.#progressAtMs + this.#idleTimeoutMs, rateDueMs) - this.#clientMs(nowMs);

@@ -3,9 +3,9 @@ import { makeDurableDirectory, syncDirectory } from '../lib/files/durable-files.
 
 /** An open file, with offsets in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
-  /** Returns the number of bytes written, which can be less than the size of `bytes`. */
+  /** Returns the number of written bytes, which can be less than the size of `bytes`. */
   write(bytes: Buffer, offset: number): Promise<number>;
-  /** Returns the number of bytes read, which can be less than the size of `into`; 0 at the end of the file. */
+  /** Returns the number of read bytes, which can be less than the size of `into`; 0 at the end of the file. */
   read(into: Buffer, offset: number): Promise<number>;
   /** Resolves when all written bytes are on the disk. */
   sync(): Promise<void>;
@@ -23,13 +23,11 @@ interface FileFacts {
 
 /** The file system operations that the journal uses. Tests replace it to make operations fail. */
 export interface Disk {
-  /** Creates a missing directory and its missing parents durably, with access for this user only. */
+  /** Creates the directory and its missing parents durably. Only this user has access. */
   makeDirectory(directory: string): Promise<void>;
-  /** The names in the directory, unordered. */
   list(directory: string): Promise<readonly string[]>;
   /** Creates a file that only this user can access. Fails with EEXIST if it exists. */
   create(path: string): Promise<DiskFile>;
-  /** Opens a file for reading. */
   open(path: string): Promise<DiskFile>;
   /** Null if there is no regular file with this name. */
   facts(path: string): Promise<FileFacts | null>;
@@ -39,7 +37,7 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Makes the names of created files durable, which syncing the files does not guarantee. */
   syncDirectory(directory: string): Promise<void>;
-  /** Bytes that this process can still write; infinite if the file system does not report it. */
+  /** Free space that this process can use, in bytes; infinite if the file system does not report it. */
   freeBytes(directory: string): Promise<number>;
 }
 
@@ -47,7 +45,6 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** The disk of this machine. */
 export const nodeDisk: Disk = {
   makeDirectory: (directory) => makeDurableDirectory(directory, 0o700),
   list: (directory) => readdir(directory),

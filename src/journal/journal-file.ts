@@ -47,7 +47,7 @@ export class JournalFile {
   #bytes: number;
   #isUsable = true;
   #hasTail = false;
-  /** Number of entries that are not removed. The journal maintains this number. */
+  /** Entries that the journal has not removed; the journal maintains this number. */
   entries = 0;
   /** Whether the file is damaged and must be kept for an operator. */
   isDamaged = false;
@@ -73,7 +73,6 @@ export class JournalFile {
     }
   }
 
-  /** Opens a scanned file of another process. */
   static async ofAnother(disk: Disk, path: string, file: DiskFile, bytes: number): Promise<JournalFile> {
     return new JournalFile(disk, path, file, await file.identity(), bytes);
   }
@@ -92,10 +91,7 @@ export class JournalFile {
     return this.#hasTail;
   }
 
-  /**
-   * Stores entries durably. Returns null and stores nothing if the file no longer has its name: another process has taken it over, and may
-   * already have read it.
-   */
+  /** Stores entries durably. Returns null and stores nothing if another process has taken over the file, and may already have read it. */
   async append(entries: readonly string[]): Promise<readonly EntrySpan[] | null> {
     const spans: EntrySpan[] = [];
     let at = this.#bytes;
@@ -185,7 +181,6 @@ export class JournalFile {
   async #write(bytes: Buffer, offset: number): Promise<number> {
     for (let done = 0; done < bytes.length; ) {
       const count = await this.#file.write(bytes.subarray(done), offset + done);
-      // Prevents an endless loop.
       if (count === 0) throw new Error('the disk accepted no more bytes');
       done += count;
     }

@@ -13,14 +13,13 @@ interface Stored {
   readonly spans: readonly EntrySpan[];
 }
 
-/** Maximum number of own files, and of taken-over files. More open files are a sign that none of them can be deleted. */
+/** Maximum number of own files, and of taken-over files. A larger number means that files cannot be deleted. */
 const FILES_MAX = 64;
 /** Maximum number of times in a row that another process takes over a new file before its first sync. */
 const MOVES_MAX = 8;
 
 /**
- * The open files of a journal: the current file, earlier own files that still have entries, and files taken over from other processes. Its
- * asynchronous methods must not run concurrently.
+ * The open files of a journal. Its asynchronous methods must not run concurrently.
  *
  *   current ─▶ full, taken over, or in an unknown state after a failure ─▶ no entries left ─▶ deleted (if damaged: renamed)
  *      └─▶ no entries left ─▶ emptied and reused
@@ -100,7 +99,6 @@ export class JournalFiles {
     throw new Error(`other processes took over the journal file ${MOVES_MAX} times in a row`);
   }
 
-  /** Tests whether the disk accepts a write. @throws the system's own error if it does not. */
   async tryOut(): Promise<void> {
     const file = await this.open();
     await this.#writing(file, () => file.tryOut());

@@ -7,7 +7,6 @@ interface JournalHealthOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The limit that the journal has reached, or null. */
   readonly limits: () => Problem | null;
 }
 
@@ -21,8 +20,8 @@ const FREE_BYTES_MIN = 8 * 1024 * 1024;
 const CHECK_MS = 1000;
 
 /**
- * Whether a journal is writable, and why not. A failed write is a fault until a trial write succeeds. Free space is read in the background,
- * at most every `CHECK_MS`, and only while calls arrive. Each change is logged once.
+ * Whether a journal is writable, and why not. After a failed write it is not writable until a trial write succeeds. Free space is checked
+ * in the background, at most every `CHECK_MS`, and only while calls arrive. Each change is logged once.
  */
 export class JournalHealth {
   readonly #options: JournalHealthOptions;
@@ -56,7 +55,6 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Starts to read the free space if the last check is older than `CHECK_MS`. */
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;

@@ -2,18 +2,17 @@ const SUFFIX = '.journal';
 const DAMAGED_SUFFIX = '.damaged';
 
 /**
- * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A number is never reused, even if an earlier
- * process of the same name left files behind, so that no file replaces another one.
+ * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A new name differs from those of all files in
+ * the directory, including files that an earlier process of the same name left behind.
  */
 export class JournalNames {
   readonly #name: string;
   readonly #taken = new Set<string>();
   #next = 1;
 
-  /** @param present the names in the directory. */
-  constructor(name: string, present: readonly string[]) {
+  constructor(name: string, namesInDirectory: readonly string[]) {
     this.#name = name;
-    for (const other of present) {
+    for (const other of namesInDirectory) {
       const match = /^(.*?)(?:\.(\d+))?\.(?:journal|damaged)$/.exec(other);
       if (match?.[1] === name) this.#next = Math.max(this.#next, Number(match[2] ?? 1) + 1);
     }
@@ -26,7 +25,7 @@ export class JournalNames {
     return taken;
   }
 
-  /** Call when the file is deleted, or when another process has taken it over. */
+  /** Call this when the file is deleted, or when another process has taken it over. */
   giveBack(taken: string): void {
     this.#taken.delete(taken);
   }

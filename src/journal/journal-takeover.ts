@@ -17,19 +17,17 @@ export interface TakeoverOptions {
 }
 
 /**
- * Takes over the journal files of other processes one at a time, the least recently written first. A file that cannot be taken or read is
- * logged and left for the next taker.
+ * Takes over the journal files of other processes one at a time, the least recently written first. A file that cannot be renamed or read is
+ * logged and left for another process.
  *
- * Any process can take any file, even that of a live process, by renaming it to a name of its own. No acknowledged entry is lost:
- * - The taker renames the file, then reads it. The owner writes, syncs, checks that the file still has its name, and then acknowledges. If
- *   the name is unchanged, the rename, and therefore the read, follows the write: the taker finds the entry. Otherwise the owner stores the
- *   entry in a new file.
- * - The owner empties a file only when all of its entries are applied and removed. If the taker reads such an entry later, it is missing, or
- *   its checksum does not match. If this happens during the taker's scan, the taker may regard the file as damaged and keep it.
- * - The taker deletes a file when all entries that it found are removed. The owner has not acknowledged entries that it wrote later, and can
- *   still read earlier ones, because it has the file open.
- * - If the taker dies, the file has a name that the next process takes over.
- * This requires one view of the file system, so all processes must be on one machine.
+ * A process can take any file, even that of a live process (the owner), by renaming it. No acknowledged entry is lost:
+ * - The taker renames the file, then reads it. The owner writes, syncs, checks the name, and then acknowledges. If the name is unchanged,
+ *   the taker reads the file after the write and finds the entry. Otherwise the owner stores the entry in a new file.
+ * - The owner empties a file only when all of its entries are applied and removed, so the taker does not need them.
+ * - The taker deletes a file when all entries that it found are removed. Entries that the owner wrote later are not acknowledged, and the
+ *   owner can still read earlier ones, because it has the file open.
+ * - If the taker dies, the next process takes over the renamed file.
+ * All processes must be on one machine, so that they see the same state of the file system.
  */
 export async function* takeOver(options: TakeoverOptions): AsyncGenerator<TakenOver> {
   for (const name of await namesByAge(options)) {

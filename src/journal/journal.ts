@@ -10,7 +10,6 @@ import { JournalHealth, type Problem, reasonOf } from './journal-health.ts';
 import { JournalNames } from './journal-names.ts';
 import { type TakeoverOptions, takeOver } from './journal-takeover.ts';
 
-/** Identifies an entry of one open journal. */
 export type EntryId = number;
 
 export interface JournalOptions {
@@ -26,7 +25,7 @@ export interface JournalOptions {
   readonly bytesMax?: number;
   /** The size at which a file takes no more entries, so that one remaining entry does not keep all later ones on the disk. */
   readonly fileBytesMax?: number;
-  /** The interval of trial writes after a failed write. */
+  /** Interval of trial writes after a failed write, in milliseconds. */
   readonly retryMs?: number;
 }
 
@@ -46,11 +45,7 @@ export class JournalEntryGoneError extends Error {
   }
 }
 
-/**
- * Opens the journal of this process. Creates the directory if it is missing.
- *
- * @throws JournalUnwritableError if no file can be created; its message says what to do.
- */
+/** Creates the directory if it is missing. @throws JournalUnwritableError if no file can be created; its message says what to do. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   assert.match(options.name, /^[\w-]+$/, 'the name of a journal must be valid as a file name');
   const { directory, name, disk = nodeDisk } = options;
@@ -77,11 +72,8 @@ const BATCH_ENTRIES_MAX = 256;
 const MIB = 1024 * 1024;
 
 /**
- * A local journal: entries that must survive this process while the database is down. An entry is one line of text, which the journal does
- * not interpret. Entries are not kept in memory, only their positions.
- *
- * A journal writes one file at a time. It starts a new file if the current one is full, was taken over, or has an unknown end after a
- * failure. A file is deleted when all its entries are removed; the current file is emptied instead.
+ * Stores entries on the local disk while the database is down. An entry is one line of text, which the journal does not interpret. Only the
+ * positions of entries are in memory.
  *
  * An entry can exist twice, and can reappear after a crash although it was removed. Its reader must apply it only once, by an id in the
  * entry. `journal-takeover.ts` explains why no entry is lost when one process takes over the files of another.
@@ -121,13 +113,12 @@ export class Journal {
     });
   }
 
-  /** Creates the first file. */
   async open(): Promise<void> {
     await this.#files.open();
     await this.#health.checkSpace();
   }
 
-  /** Whether new calls may begin. Cheap; also starts the check of the free space if it is due. */
+  /** Whether new calls may begin. Also starts a check of the free space if one is due. */
   get isWritable(): boolean {
     if (this.#isClosed) return false;
     this.#health.checkSpaceWhenDue();
@@ -149,9 +140,7 @@ export class Journal {
   }
 
   /**
-   * Stores an entry, one line of text, durably. Entries that are appended meanwhile share the next write and sync. An entry is stored even if
-   * `isWritable` is false, because the reserved space is for calls in flight.
-   *
+   * Stores an entry durably. Concurrent appends share one sync. Ignores `isWritable`: the reserved space is for calls in flight.
    * @throws JournalUnwritableError if the disk does not accept the entry, or at twice a limit. Nothing is stored then.
    */
   async append(entry: string): Promise<EntryId> {
@@ -164,11 +153,7 @@ export class Journal {
     return this.#batcher.submit(entry);
   }
 
-  /**
-   * Returns an entry as it was stored.
-   *
-   * @throws JournalEntryGoneError if this process or the one that wrote the entry has removed it; the entry then counts as removed.
-   */
+  /** @throws JournalEntryGoneError if this process or the one that wrote the entry has removed it; the entry then counts as removed. */
   async read(id: EntryId): Promise<string> {
     if (this.#isClosed) throw new Error('the journal is closed');
     const entry = this.#entries.get(id);
@@ -189,7 +174,6 @@ export class Journal {
     return this.#entries.get(id)?.span.length ?? 0;
   }
 
-  /** Removes an entry. Idempotent. */
   remove(id: EntryId): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -200,9 +184,9 @@ export class Journal {
   }
 
   /**
-   * Takes over files of other processes and returns their entries, the least recently written file first. It stops at `entriesMax`
-   * taken-over entries that are not removed; the next call continues. Call it at the start of a process, or when another one is known to
-   * have died: it also takes files of live processes, which then have to store their entries again.
+   * Takes over files of other processes and returns their entries, the least recently written file first. Stops when `entriesMax` of these
+   * entries are not removed; the next call continues. Call this at start, and when another process has died: live processes have to store
+   * their entries again.
    */
   takeOver(): Promise<EntryId[]> {
     const takeover = this.#lastTakeover.then(() => this.#takeOver());
@@ -284,7 +268,7 @@ export class Journal {
     }, this.#retryMs).unref();
   }
 
-  /** The limit of which the own entries have reached a multiple (`times`), or null. Entries of other processes do not count. */
+  /** The limit that own entries have reached `times` times, or null. Entries that were taken over do not count. */
   #limitReached(times: number): Problem | null {
     const entries = this.#files.ownEntries + this.#waitingEntries;
     const bytes = this.#files.ownBytes + this.#waitingBytes;

@@ -1,23 +1,21 @@
 import type { Logger } from './logger.ts';
 
-/** Periodic background work. */
 export interface BackgroundJob {
   start(): void;
-  /** Begins the next round now, or directly after the current round. */
+  /** Starts the next round now, or directly after the current round. */
   wake(): void;
-  /** Runs a round after the current one has ended, and rejects with its error. For tests. */
+  /** For tests: runs a round after the current one, and rejects with its error. */
   round(): Promise<void>;
-  /** Resolves when the current round has ended. */
   stop(): Promise<void>;
 }
 
 interface BackgroundJobDependencies {
-  /** The pause between two rounds; after failures it is longer. */
+  /** Pause between two rounds. After failures it is longer. */
   readonly intervalMs: number;
   /** Does the work of one round. When `isStopping` returns true, it must return soon, even if the work is incomplete. */
   readonly run: (isStopping: () => boolean) => Promise<void>;
   readonly logger: Logger;
-  /** Log messages for the first failed round, and for the first successful round after it. */
+  /** Log messages: of the first failed round, and of the first successful round after it. */
   readonly failing: string;
   readonly recovered: string;
 }
@@ -45,7 +43,6 @@ export function createBackgroundJob({
       if (failures > 0) logger.info({}, recovered);
       failures = 0;
     } catch (error) {
-      // Only the first of consecutive failures is logged.
       if (failures === 0 && !isStopping) logger.warn({ err: error }, failing);
       failures++;
     }

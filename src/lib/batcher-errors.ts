@@ -1,11 +1,11 @@
 import { NamedError } from './named-error.ts';
 
-/** Errors of a batcher for items whose own work did not cause them. */
+/** Errors of a batcher that the item itself did not cause. */
 
-/** The work was not started, so it certainly had no effect. */
+/** The work was not started, so it had no effect. */
 export class NotBegunError extends NamedError {}
 
-/** The queue is full, because the database is slower than the incoming calls. */
+/** Too many items are waiting: calls arrive faster than the database processes them. */
 export class BatcherFullError extends NotBegunError {
   constructor(limit: number) {
     super(`more than ${limit} items are waiting for the database`);

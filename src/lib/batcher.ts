@@ -6,37 +6,26 @@ import { systemTimers, type Timers } from './timers.ts';
  *
  * submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
- * An idle batcher starts a batch at the end of the current iteration of the event loop, so that calls that arrive together share a
- * statement, and a lone call does not wait. One batch runs at a time, which keeps the order of arrival; if it is slow, a batch of items of
- * other kinds can run concurrently.
+ * An idle batcher starts a batch at the end of the current iteration of the event loop, so that items that arrive together share it. One
+ * batch runs at a time; if it is slow, a batch of items of other kinds can run concurrently.
  *
  * If `run` throws and `isItemFault` returns true, the items run again one by one, so that only the faulty ones fail. Any other error fails
- * the whole batch.
- *
- * With a limit, an item fails when its time is over, whether it waits or runs. When the time of all items of a running batch is over, the
- * signal of the batch aborts. The next batch begins when `run` has ended.
+ * the whole batch. With a limit, an item fails at its deadline, even while it runs.
  */
 export interface BatcherOptions<Item, Result> {
-  /**
-   * Does the work; returns one result per item, in the same order. A result can be a promise if it is available only later; the next batch
-   * does not wait for it.
-   */
+  /** Does the work. Returns one result per item, in the same order. The next batch does not wait for results that are promises. */
   readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether the data of an item caused the error, rather than the connection. */
+  /** Whether the data of an item, rather than the connection, caused the error. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
-  /**
-   * The function that returns the size of an item, and the maximum size of a batch. A larger item runs alone. By default, only the number
-   * of items is limited.
-   */
+  /** The size of an item, and the maximum size of a batch; absent: only the number of items is limited. A larger item runs alone. */
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
-  /** Maximum number of waiting items of a kind. Further ones are refused with `BatcherFullError`. */
+  /** Maximum number of waiting items of a kind. Further items are refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
-  /** Returns the kind of an item. By default, all items are of one kind. */
   readonly kindOf?: ((item: Item) => string) | undefined;
-  /** Time in milliseconds after which a batch is slow, so that a batch of items of other kinds can run concurrently; by default never. */
+  /** Time in milliseconds after which a batch is slow; absent: never. */
   readonly besideAfterMs?: number | undefined;
-  /** The time limit of an item from its submission; by default none. */
+  /** Time limit of an item from its submission; absent: none. */
   readonly limit?: ItemLimit | undefined;
 }
 
@@ -46,22 +35,20 @@ export interface ItemLimit {
 }
 
 export interface Batch {
-  /** Aborts when the time of all items in the batch is over. */
+  /** Aborts when the deadlines of all items in the batch have passed. */
   readonly signal: AbortSignal;
-  /** The deadline of each item, on the clock of the limit's timers. */
+  /** The deadline of each item, by the clock of the limit's timers. */
   readonly dueMs: readonly number[];
 }
 
 export interface Batcher<Item, Result> {
-  /** `dueMs`: the deadline of the item; by default, the limit is added to the current time. */
+  /** `dueMs`: the deadline of the item; absent: the current time plus the limit. */
   submit(item: Item, dueMs?: number): Promise<Result>;
-  /** Resolves when no item waits or runs. */
   drain(): Promise<void>;
-  /** Number of items that wait or run. */
   readonly size: number;
 }
 
-/** Adapts work that has no results: all items resolve when the batch is complete. */
+/** Adapts work without results: all items resolve when the batch is complete. */
 export function withoutResults<Item>(
   work: (items: readonly Item[], batch: Batch) => Promise<void>,
 ): (items: readonly Item[], batch: Batch) => Promise<undefined[]> {
@@ -79,7 +66,7 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** A running batch, and those of its items that currently run: all, or one at a time after a fault. */
+/** `current`: the items that run now: all, or one at a time after a fault. */
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
   current: readonly Entry<Item, Result>[];
@@ -94,10 +81,9 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #limit: ItemLimit;
   readonly #besideAfterMs: number;
   readonly #waiting: Entry<Item, Result>[] = [];
-  /** The number of waiting items by kind. */
   readonly #waitingOfKind = new Map<string, number>();
   readonly #running = new Set<Running<Item, Result>>();
-  /** Items whose batch has ended and whose result is a pending promise. */
+  /** Items whose batch has ended, but whose result is a pending promise. */
   readonly #deferred = new Set<Entry<Item, Result>>();
   #isTimed = false;
   #isBesideTimed = false;
@@ -135,7 +121,6 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return new Promise((resolve) => this.#idleListeners.push(resolve));
   }
 
-  /** Number of items of a kind that wait or run. */
   countOf(wanted: string): number {
     let count = this.#waitingOfKind.get(wanted) ?? 0;
     for (const { kind } of this.#deferred) if (kind === wanted) count++;
@@ -149,7 +134,6 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Starts all batches that can start now. */
   readonly #begin = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > 0) {
@@ -162,7 +146,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     else if (this.#idleListeners.length > 0) this.#callIdleListeners();
   };
 
-  /** Returns how many of the waiting entries fit in the next batch; at least one unless there are none. */
+  /** Returns how many of the waiting entries fit in the next batch: at least one. */
   #countFor(entries: readonly Entry<Item, Result>[]): number {
     const { batchItemsMax, bytes } = this.#options;
     const most = Math.min(entries.length, batchItemsMax);
@@ -175,7 +159,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Removes from the waiting entries a batch of kinds that are not running, and returns it; empty if no batch can start now. */
+  /** Removes and returns waiting entries of kinds that are not running; empty if no batch can start now. */
   #takeOthers(): Entry<Item, Result>[] {
     if (!this.#areAllSlow()) return [];
     const kinds = new Set<string>();
@@ -198,7 +182,6 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return true;
   }
 
-  /** Runs a batch. After an error that an item caused, runs its items one by one. */
   async #run(entries: readonly Entry<Item, Result>[]): Promise<void> {
     for (const { kind } of entries) this.#waitingOfKind.set(kind, this.#waitingOfKind.get(kind)! - 1);
     const startedAtMs = this.#limit.timers.nowMs();
@@ -218,7 +201,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#begin();
   }
 
-  /** Runs the current items. Returns whether the run failed because of one of several items. */
+  /** Returns true if the run failed because of one of several items. */
   async #runOnce({ current, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
     const items: Item[] = [];
     const dueMs: number[] = [];
@@ -251,7 +234,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     });
   }
 
-  /** Sets one timer, which fires when all running batches might be slow. */
+  /** Sets one timer for the time at which all running batches may be slow. */
   #watchSlow(): void {
     if (this.#isBesideTimed || this.#besideAfterMs === Number.POSITIVE_INFINITY) return;
     this.#isBesideTimed = true;
@@ -269,10 +252,10 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     for (const listener of this.#idleListeners.splice(0)) listener();
   }
 
-  /** Sets one timer for all items, which fires at the first deadline. */
+  /** Sets one timer for the first deadline. */
   #watch(dueMs: number, nowMs: number): void {
     this.#isTimed = true;
-    // An item from another batcher may already have passed its deadline.
+    // The deadline of an item from another batcher may have passed.
     this.#limit.timers.after(Math.max(dueMs - nowMs, 0), () => {
       this.#isTimed = false;
       this.#failLate(this.#limit.timers.nowMs());

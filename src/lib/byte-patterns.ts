@@ -1,26 +1,25 @@
-/** Maximum number of patterns, because each needs one bit of an integer. */
+/** Each pattern needs one bit of an integer. */
 const PATTERNS_MAX = 31;
-/** Number of bytes in a pattern's head. A pattern is compared only where its head matches. */
+/** A pattern is compared only where its first bytes, the head, match. */
 const HEAD_BYTES = 3;
 /** Size of the shift table. Pairs of bytes with the same hash share an entry. */
 const PAIRS = 1 << 12;
 const PAIR_SHIFT = 5;
 
 /**
- * Finds several short patterns in one pass. Calling `Buffer.indexOf` for each pattern has a fixed cost per call that, for a chunk of a
- * stream, is as high as scanning all its bytes. Most bytes are not read: each pair of bytes determines the minimum distance to the next
- * occurrence (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994).
+ * Finds several short patterns in one pass. A pair of bytes determines the minimum distance to the next occurrence, so most bytes are not
+ * read (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994). For a chunk of a stream, one call of `Buffer.indexOf`
+ * costs as much as this pass.
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
-  /** For each position in a head and each byte value: the bits of the patterns that have this byte there. */
+  /** For each position in a head and each byte: a bit for each pattern that has this byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
-  /** The offset of the last byte in the shortest pattern. */
   readonly #last: number;
-  /** For each pair of bytes: how far the search can advance if the window of the shortest pattern ends with that pair. */
+  /** For each pair of bytes: how far the search can advance if the pair ends the window of the shortest pattern. */
   readonly #shifts = new Uint8Array(PAIRS);
 
-  /** @throws RangeError for more than 31 patterns, or a pattern of less than three bytes. */
+  /** @throws RangeError for more than 31 patterns, or a pattern of fewer than three bytes. */
   constructor(patterns: readonly Buffer[]) {
     if (patterns.length > PATTERNS_MAX || patterns.some(({ length }) => length < HEAD_BYTES)) {
       throw new RangeError(`at most ${PATTERNS_MAX} patterns of at least ${HEAD_BYTES} bytes are allowed`);
@@ -37,11 +36,7 @@ export class BytePatterns {
     }
   }
 
-  /**
-   * Whether `isWanted` returns true for any occurrence. Occurrences are reported in the order of their offsets, and may overlap.
-   *
-   * @param isWanted gets the index of the pattern and the offset after its occurrence
-   */
+  /** Whether `isWanted` returns true for any occurrence. It gets the pattern's index and the offset after the occurrence, in order. */
   some(bytes: Buffer, isWanted: (pattern: number, end: number) => boolean): boolean {
     const [first, second, third] = this.#heads;
     for (let at = this.#headFrom(bytes, 0); at !== -1; at = this.#headFrom(bytes, at + 1)) {
@@ -57,7 +52,7 @@ export class BytePatterns {
     return false;
   }
 
-  /** Returns the offset of the next head of any pattern; -1 if there is none. */
+  /** Returns the offset of the next head, or -1. */
   #headFrom(bytes: Buffer, from: number): number {
     const [first, second, third] = this.#heads;
     const shifts = this.#shifts;
@@ -78,7 +73,6 @@ export class BytePatterns {
   }
 }
 
-/** The largest shift that the table can store. */
 const SHIFT_MAX = 255;
 
 function headsAt(patterns: readonly Buffer[], place: number): Int32Array {

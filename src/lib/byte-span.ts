@@ -1,16 +1,16 @@
 const NOWHERE = -1;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Copies a span of bytes out of the chunks that contain it, unless it is too long. */
+/** Copies a span of bytes out of the chunks that contain it, unless the span is too long. */
 export class ByteSpan {
-  /** Offset of the span in the current chunk; `NOWHERE` if there is no span. */
+  /** Offset in the current chunk; `NOWHERE` if there is no span. */
   #start = NOWHERE;
   #bytesMax = 0;
-  /** The span's bytes from earlier chunks. They are in one growing buffer, so that single-byte chunks do not cost an object each. */
+  /** The span's bytes from earlier chunks, in one growing buffer: an object per chunk would cost more if chunks are single bytes. */
   #held = NO_BYTES;
   #heldBytes = 0;
 
-  /** Number of copied bytes of an incomplete span, without unused capacity. */
+  /** Copied bytes of an incomplete span, without unused capacity. */
   get memoryBytes(): number {
     return this.#heldBytes;
   }
@@ -26,7 +26,7 @@ export class ByteSpan {
     this.#start = 0;
   }
 
-  /** Ends the span before `end`. Returns a copy of its bytes; `null` if it was too long. */
+  /** Ends the span before `end`. Returns a copy of its bytes, or `null` if the span was too long. */
   end(chunk: Buffer, end: number): Buffer | null {
     const isWhole = this.#start !== NOWHERE && this.#hold(chunk, end, 1);
     const bytes = isWhole ? this.#held.subarray(0, this.#heldBytes) : null;
@@ -34,7 +34,7 @@ export class ByteSpan {
     return bytes;
   }
 
-  /** Copies bytes of the chunk. The buffer grows by the factor `growth`, so that many small chunks do not cause many copies. */
+  /** Copies bytes of the chunk. The buffer grows by the factor `growth`, so that many small chunks cause few copies. */
   #hold(chunk: Buffer, end: number, growth: number): boolean {
     const size = this.#heldBytes + end - this.#start;
     if (size > this.#bytesMax) {
@@ -51,7 +51,6 @@ export class ByteSpan {
     return true;
   }
 
-  /** Drops the span. */
   letGo(): void {
     this.#start = NOWHERE;
     this.#held = NO_BYTES;

@@ -4,5 +4,4 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** The wall clock of this machine. */
 export const systemClock: Clock = { nowMs: () => Date.now() };

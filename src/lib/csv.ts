@@ -1,16 +1,15 @@
 /**
- * Writes a line of CSV (RFC 4180). All tables that people open in spreadsheets must be written with this function: names come from other
- * people, and a spreadsheet could read them as formulas. An apostrophe is written before a possible formula, so that spreadsheets show it
- * as text. This also applies within a cell, where a spreadsheet might split the cell.
+ * Writes a line of CSV (RFC 4180). Every table for spreadsheets must be written with this function: a spreadsheet can execute names that
+ * other people chose as formulas. An apostrophe before a possible formula, even within a cell, makes it text.
  */
 export function csvLine(cells: readonly CsvCell[], lineEnd: '\r\n' | '\n' = '\r\n'): string {
   return `${cells.map(csvCell).join(',')}${lineEnd}`;
 }
 
-/** Text, or a number or amount that cannot be a formula; `null` is empty. */
+/** `null` is an empty cell. */
 export type CsvCell = string | number | CsvAmount | null;
 
-/** A decimal number as text, such as an amount in yuan. Anything else is written as text. */
+/** A decimal number as text, such as an amount in yuan. Other text is treated as a string. */
 export class CsvAmount {
   readonly text: string;
 
@@ -19,14 +18,9 @@ export class CsvAmount {
   }
 }
 
-/**
- * The beginning of a possible formula. East Asian spreadsheets also accept the full-width forms of the signs, and some programs skip blanks
- * and quotes before a sign.
- */
+/** The beginning of a possible formula. Spreadsheets also accept full-width signs, and some skip blanks and quotes before a sign. */
 const FORMULA = /^(?:[\t\r\n]|[\s"]*[=+\-@＝＋－＠])/;
-/**
- * A possible formula within a cell. Spreadsheets that split at `;` or tab begin another cell after these characters, even within quotes.
- */
+/** A possible formula within a cell, for spreadsheets that begin a new cell at `;` or tab even within quotes. */
 const FORMULA_INSIDE = /([;\t\r\n][ "]*)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;

@@ -1,8 +1,8 @@
 import { seededRandom } from './seeded-random.ts';
 
-/** Random decisions that can be reproduced from a seed. */
+/** Random decisions, reproducible from a seed. */
 export class Dice {
-  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  /** From 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number;
 
   constructor(seed: number) {
@@ -17,20 +17,16 @@ export class Dice {
     return values[this.upTo(values.length - 1)]!;
   }
 
-  /** Returns 0 in 60 % of cases, otherwise the result of `upTo`. */
+  /** Returns 0 with a probability of 60 %, otherwise the result of `upTo`. */
   some(most: number): number {
     return this.next() < 0.6 ? 0 : this.upTo(most);
   }
 
-  /** Returns true with this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /**
-   * Returns a whole number with this median. Most results are near it; a few are many times as large. The sum in the exponent is nearly
-   * normally distributed.
-   */
+  /** Returns a whole number from an approximately log-normal distribution with this median. */
   around(median: number): number {
     return Math.ceil(median * Math.exp(0.8 * (this.next() + this.next() + this.next() + this.next() - 2)));
   }

@@ -1,11 +1,9 @@
 /**
- * Returns a normal form of a member name. If any known decoder treats two names as equal, their normal forms are equal. Decoders differ:
- * Go's `encoding/json` ignores case with Unicode's simple folding, so that `ſ` equals `s` and the Kelvin sign equals `k`; Java and .NET
- * compare in upper or lower case, and read `ı` and `İ` as `i`; Go's `case:ignore` and the JSON form of protocol buffers also ignore
- * underscores and hyphens; in C strings, names end at the first NUL.
+ * Returns a normal form of a member name: names that any known decoder treats as equal have equal forms. Go's `encoding/json` folds case
+ * (`ſ` equals `s`, the Kelvin sign equals `k`); Java and .NET compare in upper or lower case and read `ı` and `İ` as `i`; Go's
+ * `case:ignore` and protocol buffers ignore underscores and hyphens; C strings end at the first NUL.
  *
- * Takes linear time. The form has at most 64 characters. A longer name is truncated, and then differs from every name that the gateway
- * knows.
+ * Takes linear time. A form is truncated to 64 characters, and then differs from every name that the gateway knows.
  */
 export function foldedName(name: string): string {
   if (IS_FOLDED.test(name)) return name;
@@ -23,7 +21,7 @@ export function foldedName(name: string): string {
 const CHARACTERS_MAX = 64;
 const IS_FOLDED = /^[a-z\d]{1,64}$/;
 
-/** The second character in the lower-case form of `İ`. */
+/** Part of the lower-case form of `İ`. */
 const COMBINING_DOT = '\u0307';
 
 function isIgnored(code: number): boolean {

@@ -1,17 +1,14 @@
-/** A header value with parameters, such as Content-Type or Content-Disposition. */
+/** A header value with parameters, such as Content-Type. */
 interface Parameterized {
   /** The text before the first semicolon, in lower case. */
   readonly value: string;
-  /** The values of the parameters by lower-case name. */
+  /** Values by lower-case name. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Names of the parameters whose value contained a backslash. */
+  /** Names of parameters whose value contained a backslash. */
   readonly escaped: ReadonlySet<string>;
 }
 
-/**
- * One parameter, in any form that clients send: `; name="quoted"` or `; name=bare`. A bare value can contain more characters than a token,
- * because clients send `boundary=----=_Part_1`.
- */
+/** `; name="quoted"` or `; name=bare`. A bare value may have more characters than a token: clients send `boundary=----=_Part_1`. */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
 /** Parses `value; name=value; ...`. Returns `null` if the text is malformed or contains a parameter twice. */
@@ -20,13 +17,13 @@ export function parseParameters(text: string): Parameterized | null {
 }
 
 /**
- * One parameter, in a form that all known parsers read alike. Parsers disagree about empty parameters and a trailing semicolon, about bare
- * values that are not tokens (some truncate them, some drop them), and about single quotes, which quote a value in PHP.
+ * A parameter that all known parsers read alike. They disagree about empty parameters, a trailing semicolon, bare values that are not
+ * tokens, and single quotes, which quote a value in PHP.
  */
 const STRICT_PARAMETER =
   /[ \t]*;[ \t]*([0-9A-Za-z_.*-]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9A-Za-z_.+-][!#$%&'*+\-.^_`|~0-9A-Za-z]*))/sy;
 
-/** Like `parseParameters`, for a header that other programs also read. Also returns `null` if other parsers could read it differently. */
+/** Returns `null` also if other parsers could read the header differently. For headers that other programs also read. */
 export function parseStrictParameters(text: string): Parameterized | null {
   return parse(text, STRICT_PARAMETER);
 }
@@ -44,7 +41,7 @@ function parse(text: string, pattern: RegExp): Parameterized | null {
     if (spelt === undefined) continue;
     const name = spelt.toLowerCase();
     if (parameters.has(name)) return null;
-    // Clients escape only quotes and backslashes. A backslash before another character belongs to a Windows path.
+    // Clients escape only quotes and backslashes. A backslash before another character is part of a Windows path.
     parameters.set(name, bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
     if (quoted?.includes('\\')) escaped.add(name);
   }

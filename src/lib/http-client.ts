@@ -1,10 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as undici from 'undici';
 
-/**
- * The modules of undici that calls need. Its entry point loads 75 more modules (`fetch`, WebSocket, caches, mocks), which cost time at every
- * start, and memory. The entry point also adds methods such as `request` and `stream` to pools; see `completePool`.
- */
+/** Loads only the modules of undici that calls need. Its entry point loads 75 more, which slows each start; see `completePool`. */
 const require = createRequire(import.meta.url);
 
 export type Pool = Pick<undici.Pool, 'dispatch' | 'close' | 'destroy' | 'destroyed' | 'stats'>;
@@ -16,7 +13,7 @@ export const Pool = require('undici/lib/dispatcher/pool.js') as new (
 
 export type Connector = undici.buildConnector.connector;
 
-/** Adds all missing methods to a pool and returns it. This loads the whole library. */
+/** Adds the missing methods, such as `request` and `stream`, to a pool. This loads the whole library. */
 export async function completePool(pool: Pool): Promise<undici.Pool> {
   await import('undici');
   return pool as undici.Pool;

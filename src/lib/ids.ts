@@ -3,20 +3,20 @@ import type { Clock } from './clock.ts';
 
 /** Crockford's base 32 in lower case: without i, l, o and u, so that an id can be read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** All pairs of characters. Building a string from pairs leaves half as much garbage. */
+/** Building a string from pairs leaves half as much garbage. */
 const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
 
 export interface Ids {
-  /** A new id such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 random characters (80 bits). */
+  /** Such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 random characters (80 bits). */
   next(prefix: string): string;
 }
 
-/** Fills a buffer with random bytes; `node:crypto` in production, a seeded generator in tests. */
+/** Fills a buffer with random bytes. Tests replace it with a seeded generator. */
 export type FillRandom = (bytes: Uint8Array) => void;
 
-/** Random bytes are drawn in pools, because one system call per id shows in a profile. */
+/** Draws random bytes in blocks, because one system call per id shows in a profile. */
 export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync): Ids {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -46,7 +46,7 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
   };
 }
 
-/** Returns the smallest id with a prefix at an instant. All ids from before the instant sort before it. */
+/** The smallest id with this prefix at an instant. All earlier ids sort before it. */
 export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${timePart(atMs)}`;
 }

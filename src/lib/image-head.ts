@@ -1,27 +1,18 @@
-/** The format and the size of an image, in the three formats that image edits accept (contract 4.6). */
+/** The format and the size of an image (contract 4.6). */
 export interface ImageHead {
-  /** The format according to the signature. `other`: none of the three. */
+  /** According to the signature. `other`: not one of the accepted formats. */
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
-  /**
-   * In stored pixels, greater than 0. EXIF may tell viewers to rotate the image. Width and height are `null` if the head does not contain
-   * them.
-   */
+  /** In stored pixels, which viewers may rotate according to EXIF; greater than 0. `null` if the head does not contain the size. */
   readonly width: number | null;
   readonly height: number | null;
 }
 
-/**
- * Number of bytes that are read from the beginning of a file. PNG and WebP need 30 bytes. In a JPEG, the size follows the metadata; EXIF
- * data with a thumbnail take up to 64 KiB, and a colour profile seldom takes more.
- */
+/** Bytes to read from a file. PNG and WebP need 30. A JPEG has metadata before the size: up to 64 KiB of EXIF, and a colour profile. */
 export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
 
 type Size = readonly [width: number, height: number];
 
-/**
- * Reads the header of an image file without decoding the image. The file may be truncated, hostile, or not an image. Never throws, and
- * takes at most one pass over `head`.
- */
+/** Reads the header of an image without decoding it. The file may be truncated, hostile, or not an image. Never throws. */
 export function readImageHead(head: Buffer): ImageHead {
   const format = formatOf(head);
   const size = format === 'other' ? null : sizeReaders[format](head);
@@ -47,10 +38,7 @@ function pngSize(head: Buffer): Size | null {
   return Math.max(...size) < 2 ** 31 ? size : null;
 }
 
-/**
- * JPEG (ITU-T T.81), B.1 and B.2: segments, each with a marker, a length and content. The size is in the frame header SOFn. If the height
- * there is 0, it is stored after the first scan, which is not read here.
- */
+/** JPEG (ITU-T T.81), B.1 and B.2. The size is in the frame header SOFn. A height of 0, which follows the first scan, is not supported. */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;
   while (at + 1 < head.length && head[at] === 0xff) {
@@ -63,7 +51,7 @@ function jpegSize(head: Buffer): Size | null {
     } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
       return null;
     } else {
-      // The length includes its own two bytes. A smaller length leads to a byte that is not a marker, which ends the loop.
+      // The length includes its own two bytes. With a smaller length, the loop ends at a byte that is not a marker.
       at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
     }
   }

@@ -1,10 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { upTo } from './trailing.ts';
 
-/**
- * Returns the canonical form of an address: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4. Returns `null` if the text is not
- * an address.
- */
+/** IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4; `null` if the text is not an address. */
 export function canonicalAddress(text: string): string | null {
   const address = upTo(text, '%');
   if (isIP(address) === 4) return address;
@@ -13,10 +10,7 @@ export function canonicalAddress(text: string): string | null {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(shortened)?.[1] ?? shortened;
 }
 
-/**
- * Returns the network that usually belongs to one client: an IPv4 address, or an IPv6 network with a 64-bit prefix. `address` must be
- * canonical.
- */
+/** The network that usually belongs to one client: an IPv4 address, or an IPv6 /64 network. `address` must be canonical. */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
@@ -30,9 +24,7 @@ export function clientNetwork(address: string): string {
 }
 
 /**
- * Returns the larger networks that contain a client's network, with the prefix lengths that internet providers assign: 56 bits to a home
- * line, which then has 256 networks with 64-bit prefixes, and 48 bits to a site. An IPv4 address is its own line and site.
- *
+ * The networks that internet providers assign: a /56 to a home line and a /48 to a site. An IPv4 address is its own line and site.
  * @param network as `clientNetwork` returns it
  */
 export function widerNetworks(network: string): { readonly line: string; readonly site: string } {
@@ -43,7 +35,7 @@ export function widerNetworks(network: string): { readonly line: string; readonl
   return { line: `${site}:${line}::/56`, site: `${site}::/48` };
 }
 
-/** An address, or a range such as `10.0.0.0/8` or `2001:db8::/32`. */
+/** A range such as `10.0.0.0/8` or `2001:db8::/32`, or one address. */
 export interface AddressRange {
   readonly address: string;
   readonly family: 'ipv4' | 'ipv6';
@@ -66,7 +58,7 @@ export function parseAddressRange(text: string): AddressRange | null {
   return { address, family, prefixBits };
 }
 
-/** Returns the canonical form of a range. A single address has no prefix length. */
+/** The canonical form. A single address has no prefix length. */
 export function formatAddressRange({ address, family, prefixBits }: AddressRange): string {
   return prefixBits === (family === 'ipv4' ? 32 : 128) ? address : `${address}/${prefixBits}`;
 }
@@ -80,16 +72,13 @@ export class AddressRanges {
     for (const { address, prefixBits, family } of ranges) this.#list.addSubnet(address, prefixBits, family);
   }
 
-  /** Whether a range contains the address, which must be canonical. No range contains the empty address of a closed connection. */
+  /** `address` must be canonical. No range contains the empty address of a closed connection. */
   has(address: string): boolean {
     return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }
 
-/**
- * IPv4 addresses that do not belong to hosts on the public internet, according to IANA's registries of special-purpose addresses, and the
- * public address (168.63.129.16) at which a cloud serves metadata to its machines.
- */
+/** Addresses outside the public internet (IANA's special-purpose registries), and a cloud's public metadata address (168.63.129.16). */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -115,10 +104,10 @@ const SPECIAL_IPV4 = [
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
 const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) => parseAddressRange(text)!));
-/** The global unicast addresses. They exclude loopback, link-local, private and multicast addresses and NAT64. */
+/** Global unicast addresses: no loopback, link-local, private, multicast or NAT64 addresses. */
 const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
 
-/** Whether an address, in any spelling, is on the public internet. False for a text that is not an address. */
+/** Accepts any spelling. False for a text that is not an address. */
 export function isPublicAddress(text: string): boolean {
   const address = canonicalAddress(text);
   if (address === null || special.has(address)) return false;

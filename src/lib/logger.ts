@@ -6,7 +6,6 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
-/** Returns a logger that adds details to each line. */
 export function loggerWith(logger: Logger, added: object): Logger {
   const line =
     (level: keyof Logger) =>
@@ -15,7 +14,6 @@ export function loggerWith(logger: Logger, added: object): Logger {
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** A logger that drops everything. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,12 +1,11 @@
 /**
- * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream of bytes and reports the offsets of its parts, so that a part of
- * a relayed body can be replaced. Chunks may be split anywhere. Between two chunks, at most one header line is kept, and no content.
+ * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream and reports the offsets of its parts, so that a part of a
+ * relayed body can be replaced. Chunks may be split anywhere. Between chunks, at most one header line is kept.
  *
- * The gateway bases decisions on its own parser, while the provider uses another, so both must see the same parts. Therefore everything
- * that parsers are known to disagree about is a syntax error: lines that end with a bare LF or CR, folded headers, repeated headers and
- * parameters, `name*`, a name with a backslash, anything after a boundary on its line, even spaces, and the boundary where it does not
- * delimit a part. Go ends a part at a boundary after a bare LF, Werkzeug also after a bare CR, Django in the middle of a line, and PHP
- * continues after the closing boundary.
+ * The provider parses the body again and must find the same parts. Therefore everything about which parsers disagree is a syntax error:
+ * lines that end with a bare LF or CR, folded or repeated headers, repeated parameters, `name*`, a name with a backslash, anything after a
+ * boundary on its line, and a boundary within content. Go ends a part at a boundary after a bare LF, Werkzeug also after a bare CR, Django
+ * in the middle of a line, and PHP continues after the closing boundary.
  */
 
 import { parseParameters, parseStrictParameters } from './header-parameters.ts';
@@ -22,30 +21,30 @@ export class MultipartSyntaxError extends Error {
 }
 
 export interface PartHead {
-  /** The name, with the escapes of browsers (`%22`) resolved. */
+  /** With the escapes of browsers (`%22`) resolved. */
   readonly name: string;
-  /** The file name. A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
+  /** A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
   readonly filename: string | null;
   readonly contentType: string | null;
-  /** The offset of the content in the body. */
+  /** Offset of the content in the body. */
   readonly contentStart: number;
-  /** The other headers by lower-case name. */
+  /** The other headers, by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** For every part, the methods are called in this order: `partBegin`, `partData` any number of times, `partEnd`. */
+/** Methods are called for every part, in this order: `partBegin`, `partData` any number of times, `partEnd`. */
 interface MultipartSink {
   partBegin(head: PartHead): void;
-  /** The next bytes of the content, at least one. They are valid only during the call. */
+  /** Gets the next bytes of the content, at least one. They are valid only during the call. */
   partData(bytes: Buffer): void;
-  /** `contentEnd`: the offset after the last byte of the content. */
+  /** `contentEnd`: offset after the last byte of the content. */
   partEnd(contentEnd: number): void;
 }
 
-/** Maximum number of parts. Forms with images have a few dozen. */
+/** Forms with images have a few dozen parts. */
 const PARTS_MAX = 1000;
 
-/** Maximum size of a part's header lines, including the remainder of the boundary's line. Usual clients send a few hundred bytes. */
+/** Maximum size of a part's header lines, including the rest of the boundary's line. Clients send a few hundred bytes. */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 const LF = 0x0a;
@@ -69,33 +68,33 @@ type State =
   | 'closedLineFeed'
   | 'epilogue';
 
-/** A parser for one body. After an error of the parser or of its sink, it must not be used again. */
+/** Parses one body. Must not be used after an error of the parser or of its sink. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
-  /** CRLF, two hyphens and the boundary. CR occurs only as the first byte, so that partial matches never overlap. */
+  /** CRLF, two hyphens and the boundary. Only the first byte is CR, so partial matches never overlap. */
   readonly #delimiter: Buffer;
   #state: State = 'preamble';
-  /** The offset of the current chunk in the body. */
+  /** Offset of the current chunk in the body. */
   #chunkOffset = 0;
   /**
-   * Number of delimiter bytes at the end of the content so far. Their values are known, so they need not be kept. The first `#foreign` of
-   * them belong to the line before the content: a boundary at the beginning of the body has no CRLF before it.
+   * Number of delimiter bytes at the end of the content so far, and how many of them belong to the line before the content. Initially two,
+   * because a boundary at the beginning of the body has no CRLF before it.
    */
   #matched = 2;
   #foreign = 2;
   #parts = 0;
-  /** Number of bytes after the boundary on its line, and in the header lines so far. */
+  /** Bytes after the boundary on its line, and in the header lines so far. */
   #headerBytes = 0;
-  /** The current header line, at the beginning of a buffer with the size of the limit, which is allocated on first use. */
+  /** A buffer with the size of the limit that begins with the current header line. Allocated on first use. */
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
-  /** Searches for the boundary where it does not delimit a part: around the parts, in their content, and in their headers. */
+  /** Searches for boundaries that do not delimit a part. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #isClosed = false;
 
-  /** `boundary`: as returned by `multipartBoundary`. */
+  /** `boundary`: from `multipartBoundary`. */
   constructor(boundary: string, sink: MultipartSink) {
     if (!BOUNDARY.test(boundary)) throw new RangeError('not a valid boundary (RFC 2046)');
     this.#sink = sink;
@@ -103,15 +102,12 @@ export class MultipartParser {
     this.#strays = new StraySearch(this.#delimiter.subarray(2));
   }
 
-  /**
-   * The offset of the first boundary's hyphens; `null` until the boundary has been read. A part that is inserted there must consist of a
-   * boundary line, headers, an empty line, content and CRLF.
-   */
+  /** Offset of the first boundary's hyphens, or `null`. A part can be inserted there: boundary line, headers, empty line, content, CRLF. */
   get firstBoundaryStart(): number | null {
     return this.#firstBoundaryStart;
   }
 
-  /** Parses the next chunk. @throws MultipartSyntaxError and whatever the sink throws. */
+  /** @throws MultipartSyntaxError and errors of the sink. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -136,14 +132,14 @@ export class MultipartParser {
     this.#chunkOffset += chunk.length;
   }
 
-  /** Ends the body. @throws MultipartSyntaxError if the closing boundary is missing. */
+  /** @throws MultipartSyntaxError if the closing boundary is missing. */
   end(): void {
     if (this.#isClosed) return;
     const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
 
-  /** Reads content, or bytes before the first boundary. Returns the position in the chunk after them. */
+  /** Reads content, or bytes before the first boundary. Returns the position after them. */
   #search(chunk: Buffer, start: number): number {
     const delimiter = this.#delimiter;
     if (this.#matched > 0) {
@@ -153,7 +149,7 @@ export class MultipartParser {
         if (this.#matched === delimiter.length) this.#boundary(start + compared);
         return start + compared;
       }
-      // The bytes were only the beginning of a delimiter, and therefore belong to the content.
+      // The bytes were only the beginning of a delimiter, so they belong to the content.
       const heldBytes = this.#matched - this.#foreign;
       if (heldBytes > 0) {
         this.#content(delimiter.subarray(this.#foreign, this.#matched), this.#chunkOffset + start - heldBytes);
@@ -173,7 +169,7 @@ export class MultipartParser {
     return chunk.length;
   }
 
-  /** Returns the position at which a delimiter begins that the end of the chunk truncates; the length of the chunk if there is none. */
+  /** Returns where the chunk ends with a truncated delimiter; the length of the chunk if it does not. */
   #delimiterBegins(chunk: Buffer, start: number): number {
     const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
     const cr = from + chunk.subarray(from).lastIndexOf(CR);
@@ -190,8 +186,7 @@ export class MultipartParser {
   #boundary(end: number): void {
     const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
     if (this.#state === 'content') {
-      // RFC 2046 allows a part without content to omit the CRLF before its boundary. This is not supported: no client sends such a part,
-      // parsers disagree about it, and content could not be inserted.
+      // RFC 2046 allows a part without content to omit this CRLF. No client sends such a part, and parsers disagree about it.
       if (this.#foreign > 0) {
         throw new MultipartSyntaxError('a boundary directly follows the headers of a part', delimiterStart + 2);
       }
@@ -205,7 +200,7 @@ export class MultipartParser {
     this.#state = 'boundaryTail';
   }
 
-  /** Handles a byte after a boundary, and returns the next state. */
+  /** Returns the state after a byte that follows a boundary. */
   #afterBoundary(byte: number, offset: number): State {
     this.#countHeaderByte(offset);
     const state = this.#state;
@@ -235,7 +230,6 @@ export class MultipartParser {
     this.#headers = new Map();
   }
 
-  /** Handles a byte in the header lines of a part. */
   #header(byte: number, offset: number): void {
     this.#countHeaderByte(offset);
     this.#line ??= Buffer.allocUnsafe(HEADER_BYTES_MAX);
@@ -262,14 +256,14 @@ export class MultipartParser {
     this.#sink.partBegin(readHead(this.#headers, offset + 1));
   }
 
-  /** Limits the number of bytes that are read one by one, so that the search for boundaries dominates the total time. */
+  /** Limits the bytes that are read one by one, so that the search for boundaries dominates the total time. */
   #countHeaderByte(offset: number): void {
     if (this.#headerBytes++ < HEADER_BYTES_MAX) return;
     throw new MultipartSyntaxError(`the headers of a part are larger than ${HEADER_BYTES_MAX} bytes`, offset);
   }
 }
 
-/** Searches chunks for two hyphens followed by the boundary. Keeps the last bytes of each chunk, fewer than a boundary has. */
+/** Searches for two hyphens followed by the boundary. */
 class StraySearch {
   readonly #dashBoundary: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -283,7 +277,7 @@ class StraySearch {
     this.#tail = this.#tail.subarray(0, 0);
   }
 
-  /** `offset`: the offset of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
+  /** `offset`: of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
   push(bytes: Buffer, offset: number): void {
     const seamBytes = this.#dashBoundary.length - 1;
     const seam = Buffer.concat([this.#tail, bytes.subarray(0, seamBytes)]);
@@ -305,10 +299,10 @@ function bareLineFeed(offset: number): MultipartSyntaxError {
   return new MultipartSyntaxError('a line ends with LF instead of CRLF', offset);
 }
 
-/** A header name is a token (RFC 9110, 5.6.2). */
+/** A token (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Control characters. Some parsers read them as white space, others as the end of the text. */
+/** Some parsers read control characters as white space, others as the end of the text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
@@ -330,7 +324,6 @@ function addHeader(headers: Map<string, string>, line: string, offset: number): 
 
 const DISPOSITION_PARAMETERS = new Set(['name', 'filename', 'filename*']);
 
-/** Reads the headers of a part, and removes the headers whose content `PartHead` contains in separate members. */
 function readHead(headers: Map<string, string>, contentStart: number): PartHead {
   const fail = (message: string) => new MultipartSyntaxError(message, contentStart);
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary';
@@ -341,13 +334,13 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no valid Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // Some parsers join RFC 2231 spellings of a parameter or prefer them to the plain one; others do not know them. For parsers that find a
-    // different end of a quoted file name, any other parameter could contain a second name.
+    // Some parsers join RFC 2231 spellings of a parameter or prefer them to the plain one. If parsers disagree about the end of a quoted
+    // file name, another parameter could contain a second name.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has an unknown parameter ${parameter}`);
   }
   const name = parameters.get('name');
   if (name === undefined) throw fail('a part has no name');
-  // Parsers differ in the escapes that they resolve, and some resolve those of mail headers (RFC 2047).
+  // Parsers differ in the escapes that they resolve. Some resolve those of mail headers (RFC 2047).
   if (disposition.escaped.has('name') || name.includes('=?')) throw fail('a part has an escape in its name');
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
@@ -367,12 +360,12 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   };
 }
 
-/** Browsers, and by now most clients, escape exactly these three characters in names (HTML, "multipart/form-data"). */
+/** Browsers and most clients escape exactly these three characters in names (HTML, "multipart/form-data"). */
 function decodePercent(text: string): string {
   return text.replace(/%(?:22|0D|0A)/gi, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
 }
 
-/** Decodes values such as `UTF-8'en'%e2%82%ac` (RFC 8187); `null` if the value is not valid. */
+/** Decodes values such as `UTF-8'en'%e2%82%ac` (RFC 8187); `null` if the value is invalid. */
 function decodeExtended(value: string): string | null {
   const [, charset, text] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%'"\s]|%[0-9a-f]{2})*)$/i.exec(value) ?? [];
   if (charset === undefined || text === undefined) return null;
@@ -389,10 +382,7 @@ function decodeExtended(value: string): string | null {
 /** A boundary (RFC 2046, 5.1.1): up to 70 of these characters, of which the last is not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/**
- * Returns the boundary of a Content-Type; `null` unless the type is multipart/form-data with one valid boundary. Parameters such as
- * `boundary*`, which RFC 2231 parsers prefer to `boundary`, are not allowed.
- */
+/** `null` unless the type is multipart/form-data with one valid boundary. `boundary*`, which some parsers prefer, is not allowed. */
 export function multipartBoundary(contentType: string | undefined): string | null {
   const type = parseParameters(contentType ?? '');
   if (type?.value !== 'multipart/form-data') return null;
@@ -403,7 +393,6 @@ export function multipartBoundary(contentType: string | undefined): string | nul
 
 const TOKEN = /^[!#$%&*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Returns the Content-Type of a form with this boundary and no other parameter. */
 export function multipartContentType(boundary: string): string {
   return `multipart/form-data; boundary=${TOKEN.test(boundary) ? boundary : `"${boundary}"`}`;
 }

@@ -1,4 +1,4 @@
-/** An error whose `name` is the name of its class. Logs and stacks show the name. */
+/** Its `name`, which logs and stacks show, is the name of its class. */
 export class NamedError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);

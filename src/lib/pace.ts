@@ -1,8 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/**
- * Runs background work. After each piece of work it pauses for as long as the work took, so that the work uses at most half of the time.
- */
+/** Runs background work, and pauses after each piece for as long as it took. The work uses at most half of the time. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface PaceDependencies {
@@ -10,10 +8,9 @@ interface PaceDependencies {
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** Shorter pauses are accumulated, because timers are late by about a millisecond. */
+/** Shorter pauses are added up, because timers are late by about a millisecond. */
 const PAUSE_MIN_MS = 20;
 
-/** Creates a pace with the clock of this process. */
 export function systemPace(): Pace {
   return createPace({ nowMs: () => performance.now(), wait: (ms) => setTimeout(ms) });
 }

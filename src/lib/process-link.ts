@@ -1,12 +1,12 @@
 import { NamedError } from './named-error.ts';
 
-/** A message channel between two processes: a worker of `node:cluster`, or `process` within a worker. */
+/** A message channel to another process: a worker of `node:cluster`, or `process` within a worker. */
 export interface Channel {
   send(message: object, done: (error: Error | null) => void): unknown;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** Handlers of messages from the other side, by name. The reply is the handler's result, or the result of the promise that it returns. */
+/** Handlers of messages by name. The reply is the result, or what a promise resolves with. */
 // biome-ignore lint/suspicious/noExplicitAny: each name has its own parameters
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
@@ -17,7 +17,6 @@ export class LinkClosedError extends NamedError {
   }
 }
 
-/** The other process failed to reply. */
 class ReplyFailedError extends NamedError {
   constructor(name: string, reason: string) {
     super(`the other process failed to handle "${name}": ${reason}`);
@@ -36,7 +35,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** One side of a link between two processes, with requests (`ask`) and notifications (`tell`). Messages arrive in order. */
+/** One end of a link between two processes, with requests (`ask`) and notifications (`tell`). Messages arrive in order. */
 export class ProcessLink {
   readonly #channel: Channel;
   readonly #handlers: Handlers;
@@ -52,11 +51,7 @@ export class ProcessLink {
     });
   }
 
-  /**
-   * Sends a request, and resolves with the reply. There is no timeout: use `InTime` if the other side might hang.
-   *
-   * @throws LinkClosedError, ReplyFailedError
-   */
+  /** Sends a request and returns the reply, without a timeout (see `InTime`). @throws LinkClosedError, ReplyFailedError */
   ask<Result>(name: string, ...given: readonly unknown[]): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new LinkClosedError(name));
     const id = ++this.#lastId;
@@ -69,7 +64,7 @@ export class ProcessLink {
     });
   }
 
-  /** Sends a notification. It is lost if the other process has exited. */
+  /** Sends a notification, which is lost if the other process has exited. */
   tell(name: string, ...given: readonly unknown[]): void {
     if (!this.#isClosed) this.#send({ link: 'tell', name, given }, () => undefined);
   }
@@ -109,7 +104,7 @@ export class ProcessLink {
     }
   }
 
-  /** Sends a message. If the other process has exited, sending fails; other code detects the exit. */
+  /** Sending fails if the other process has exited, which other code detects. */
   #send(message: LinkMessage, onLost: () => void): void {
     this.#channel.send(message, (error) => {
       if (error !== null) onLost();

@@ -1,7 +1,4 @@
-/**
- * Creates a generator of reproducible random numbers from 0 (inclusive) to 1 (exclusive), with the algorithm mulberry32. Its 32 bits of
- * state are enough for demos and tests; never use it for secrets.
- */
+/** Reproducible numbers from 0 (inclusive) to 1 (exclusive), by mulberry32. Never use them for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,7 +1,4 @@
-/**
- * Combines reads of the same key. Callers that arrive during a read share the next one, so that every read begins after it was requested.
- * At most one read per key runs and one waits, regardless of the number of callers.
- */
+/** Combines reads of the same key. Callers that arrive during a read share the next one, so that every read begins after its request. */
 export function shareReads<Result>(read: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();
   const next = new Map<string, Promise<Result>>();
@@ -28,7 +25,7 @@ export function shareReads<Result>(read: (key: string) => Promise<Result>): (key
   };
 }
 
-/** Combines concurrent calls. Callers that arrive while the work runs get its result. */
+/** Callers that arrive while the work runs get its result. */
 export function shareInFlight<Given extends readonly unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {

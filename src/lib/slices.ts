@@ -1,19 +1,14 @@
-/**
- * Scans rows in pages until enough items are found, no rows are left, or the time limit is reached. The page size adapts to this machine,
- * so that a page takes some milliseconds.
- */
+/** Scans rows in pages until enough items are found, no rows are left, or the time is over. A page takes some milliseconds. */
 
 export interface SliceTiming {
   readonly nowMs: () => number;
   readonly budgetMs: number;
 }
 
-/**
- * Timing of lists that people wait for, which should take at most 200 ms. The last page and reading the found items take additional time.
- */
+/** For lists that people wait for. A list should take at most 200 ms, of which the last page and reading the items take a part. */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
-/** Sets no time limit. */
+/** No time limit. */
 export const UNHURRIED: SliceTiming = { nowMs: () => 0, budgetMs: 1 };
 
 const FIRST_ROWS = 500;
@@ -21,16 +16,15 @@ const ROWS_MAX = 10_000;
 const ROWS_MIN = 100;
 const PAGE_MS = 20;
 
-/** Items in order, and the cursor after them. The cursor is `null` if no rows follow. */
+/** `next`: the cursor after the items; `null` if no rows follow. */
 export interface LookedThrough<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
 }
 
 /**
- * Scans from the cursor `start` until it has found `limit` items. `read` returns at most `wanted` items from a page of `rows` rows. If it
- * returns that many, its `next` is the cursor after the last of them. `isExact`: every row is an item, so that a page needs only `wanted`
- * rows.
+ * Scans from the cursor `start` until it has found `limit` items. `read` returns at most `wanted` items from a page of `rows` rows; if it
+ * returns `wanted` items, its `next` is the cursor after the last one. `isExact`: every row is an item, so a page is `wanted` rows.
  */
 export async function lookThrough<Item>(
   { start, limit, isExact }: { readonly start: string | null; readonly limit: number; readonly isExact: boolean },
@@ -53,7 +47,7 @@ export async function lookThrough<Item>(
   }
 }
 
-/** Returns the size of the next page, given the size and the time of the last one. */
+/** The size of the next page, given the size and the time of the last one. */
 export function nextRows(rows: number, tookMs: number): number {
   if (tookMs > PAGE_MS) return Math.max(ROWS_MIN, Math.floor(rows / 2));
   return tookMs < PAGE_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows;

@@ -1,4 +1,4 @@
-/** Converts a name in code to the spelling in the database: `createdAt` becomes `created_at`. */
+/** `createdAt` becomes `created_at`. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

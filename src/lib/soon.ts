@@ -1,5 +1,2 @@
-/**
- * A result that is usually available at once, without a promise. Callers write `soon instanceof Promise ? await soon : soon`,
- * because `await` of a plain value creates a promise too.
- */
+/** A result that is usually available at once. Callers write `soon instanceof Promise ? await soon : soon`, which creates no promise. */
 export type Soon<Result> = Result | Promise<Result>;

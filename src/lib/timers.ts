@@ -2,7 +2,7 @@
 export interface Timers {
   /** Milliseconds of a monotonic clock. */
   nowMs(): number;
-  /** Runs work once, later. Returns a function that cancels it. A pending timer does not keep the process alive. */
+  /** Runs work once, later. Returns a function that cancels it. The timer does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
 }
 

@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import type { FillRandom } from './ids.ts';
 
-/** A span and its trace (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
@@ -10,14 +9,14 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** Matches the version, the trace id, the span id and the flags, with which the header of every version begins. */
+/** The header of every version begins with the version, the trace id, the span id and the flags. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
 const VERSION_0_LENGTH = 55;
-/** Maximum length of a header. Later versions can add fields; longer headers are ignored. */
+/** Later versions can add fields. Longer headers are ignored. */
 const TRACEPARENT_LENGTH_MAX = 256;
 const SAMPLED = 1;
 
-/** Parses a `traceparent` header. Returns `null` if it is absent or invalid. */
+/** Returns `null` if the `traceparent` header is absent or invalid. */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
   if (typeof header !== 'string') return null;
   if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
@@ -33,18 +32,18 @@ function isZero(hex: string): boolean {
   return /^0+$/.test(hex);
 }
 
-/** Returns the `traceparent` header of version 00. */
+/** A `traceparent` header of version 00. */
 export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
   return `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
 }
 
-/** The length up to which the specification requires propagation. A longer list is dropped completely. */
+/** The specification requires propagation up to this length. A longer list is dropped. */
 const TRACESTATE_LENGTH_MAX = 512;
 const TRACESTATE_MEMBERS_MAX = 32;
 const TRACESTATE_MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Returns the `tracestate` header in the form in which it is propagated; `null` if it is absent or invalid. */
+/** The `tracestate` header as it is propagated; `null` if it is absent or invalid. */
 export function validTracestate(header: string | null | undefined): string | null {
   if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
   const members = header
@@ -55,15 +54,14 @@ export function validTracestate(header: string | null | undefined): string | nul
   return members.every((member) => TRACESTATE_MEMBER.test(member)) ? members.join(',') : null;
 }
 
-/** Creates ids of traces and spans. */
-export interface TraceIds {
+interface TraceIds {
   traceId(): string;
   spanId(): string;
 }
 
 const POOL_BYTES = 4096;
 
-/** Random bytes are drawn in pools, as for other ids. */
+/** Draws random bytes in blocks, as `createIds` does. */
 export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceIds {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;
@@ -76,7 +74,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
       }
       const text = pool.toString('hex', used, used + bytes);
       used += bytes;
-      // An id that consists only of zeros is invalid.
+      // An id of zeros is invalid.
       if (!isZero(text)) return text;
     }
   }
@@ -86,7 +84,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
 
 const RATIO_DIGITS = 12;
 
-/** Whether a new trace is sampled. The decision depends only on the id, so that all nodes decide alike. */
+/** Depends only on the trace id, so that all nodes decide alike. */
 export function isInSample(traceId: string, sampleRatio: number): boolean {
   return Number.parseInt(traceId.slice(-RATIO_DIGITS), 16) < sampleRatio * 16 ** RATIO_DIGITS;
 }

@@ -3,44 +3,42 @@ import { type Batch, ItemBatcher, type ItemLimit } from './batcher.ts';
 import { NotBegunError } from './batcher-errors.ts';
 import type { Logger } from './logger.ts';
 
-/** A call and its account, which identify the reservations of the call. */
+/** Identifies the reservations of a call. */
 export interface HeldCall {
   readonly accountId: string;
   readonly callId: string;
 }
 
 /**
- * Processes calls in two phases: before it runs, a call reserves something, such as an idempotency key; at its end, the reservation is
- * released or completed. Both operations are combined into batches. If the database is down:
+ * Processes calls in two phases, in batches: at admission, a call reserves something, such as an idempotency key; its end releases or
+ * completes the reservation. If the database is down:
  *
- * - an admission that fails leaves nothing reserved: if its outcome is unknown, a release is retried in the background until it succeeds;
- * - an end is tried once and is safe to repeat. The caller decides what to do when it fails (`accounting/settlement`).
+ * - An admission fails and leaves nothing reserved. If its outcome is unknown, a release is retried in the background until it succeeds.
+ * - An end is tried once and is safe to repeat. The caller handles the failure (`accounting/settlement`).
  */
 interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** Reserves. @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
+  /** @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
   admit(request: Request): Promise<Verdict>;
-  /** Completes or releases the reservation. @throws if the end is not durable, or if this is unknown. */
+  /** @throws if the end is not durable, or if this is unknown. */
   end(outcome: Outcome): Promise<Ended>;
-  /** Releases in the background everything that a call might have reserved. */
+  /** Releases everything that the call may have reserved, in the background. */
   abandon(call: HeldCall): void;
-  /** Resolves when no operation waits for the database. */
   drain(): Promise<void>;
 }
 
 export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
-  /** Returns one verdict per request, in the same order. Must be atomic. */
+  /** Returns one verdict per request, in order. Must be atomic. */
   readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
-  /** Returns one result per outcome, in the same order. Must be safe to repeat. */
+  /** Returns one result per outcome, in order. Must be safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Releases the reservations of the calls, if there are any. Must be safe to repeat. */
+  /** Releases the reservations of the calls, if any. Must be safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
-  /** Whether the data of a call caused the error, rather than the connection. */
+  /** Whether the data of a call, rather than the connection, caused the error. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly logger: Logger;
   readonly retryDelayMs?: number | undefined;
-  /** Maximum number of calls that wait for a statement. Further ones are refused. */
+  /** Maximum number of waiting calls. Further calls are refused. */
   readonly waitingItemsMax?: number | undefined;
-  /** The time limit of an admission. */
   readonly admissionLimit?: ItemLimit | undefined;
 }
 
@@ -63,7 +61,6 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
   });
   const ends = new ItemBatcher<Outcome, Ended>({ ...limits, run: options.end });
 
-  /** Calls that might still have reservations. */
   let abandoned: HeldCall[] = [];
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -98,7 +95,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // Nothing is reserved if the request was not started or its values were refused. After a lost connection, this is unknown.
+        // If the request was not started or its values were refused, nothing is reserved. After a lost connection, this is unknown.
         if (!(error instanceof NotBegunError) && !isItemFault(error)) abandon(request);
         throw error;
       }

@@ -1,6 +1,6 @@
 /**
- * Returns why a secret is easy to guess, as the predicate of a sentence that reveals nothing of the secret; `null` if no reason was found.
- * Detects placeholders, keyboard sequences and repetition, but no dictionary words.
+ * Returns why a secret is easy to guess, as the predicate of a sentence that does not reveal it; `null` if no reason was found. Detects
+ * placeholders, keyboard sequences and repetition, but no dictionary words.
  */
 export function weaknessOf(secret: string, lengthMin: number): string | null {
   if (secret.length < lengthMin) return `has ${secret.length} characters`;
@@ -9,22 +9,19 @@ export function weaknessOf(secret: string, lengthMin: number): string | null {
   return null;
 }
 
-/** Whether a text is a placeholder: `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
+/** Such as `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
 export function isPlaceholder(secret: string): boolean {
   if (BRACKETED.test(secret) || PHRASE.test(secret)) return true;
   const words = withoutSequences(secret.toLowerCase().replace(WORD, ' ')).split(/[^\p{L}\p{N}]+/u);
   return words.filter((word) => !SHORT_WORDS.has(word)).join('').length < MEANING_MIN;
 }
 
-/** Minimum number of characters that must remain of a secret after words and sequences that are typical of placeholders are removed. */
+/** Minimum number of characters that remain of a secret without typical words and sequences. */
 const MEANING_MIN = 4;
-/**
- * Minimum number of distinct characters. One in ten thousand random texts of 16 decimal digits has fewer; with more kinds of characters, it
- * is rarer.
- */
+/** Minimum number of distinct characters. One in ten thousand random texts of 16 decimal digits has fewer. */
 const DISTINCT_MIN = 5;
 
-/** Matches placeholders in documents, and unexpanded variables and commands of shells. */
+/** Placeholders in documents, and variables and commands of shells. */
 const BRACKETED = /^(?:<.*>|\[.*\]|\{.*\}|\$\{?\w+\}?|\$\(.*\)|`.*`|%\w+%)$/s;
 const PHRASE = new RegExp(
   [
@@ -37,7 +34,7 @@ const PHRASE = new RegExp(
   ].join('|'),
   'i',
 );
-/** Words that are removed anywhere in the text, because a random text rarely contains one. */
+/** Words that are removed anywhere in the text. A random text rarely contains one. */
 const WORD =
   /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
 const SHORT_WORDS = new Set([
@@ -101,7 +98,7 @@ function sequenceAt(text: string, at: number): number {
   return Math.max(same, ...along);
 }
 
-/** Whether the text consists of repetitions of a shorter text. The last repetition may be incomplete. */
+/** Whether the text repeats a shorter text. The last repetition may be incomplete. */
 function isPeriodic(text: string): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     if (text.startsWith(text.slice(period))) return true;

@@ -5,24 +5,24 @@ import { Shares, type Tenant } from './fair/shares.ts';
 import { NamedError } from './named-error.ts';
 
 export interface WorkerPoolOptions {
-  /** A module that exports the function `run`. */
+  /** A module that exports `run`. */
   readonly file: string;
   readonly name: string;
   readonly threadsMax: number;
-  /** Maximum number of tasks, of all accounts together, that wait or run. */
+  /** Maximum number of waiting and running tasks of all accounts together. */
   readonly placesMax: number;
-  /** Time limit of a task in milliseconds, including the start of its thread. */
+  /** Time limit of a task, including the start of its thread. */
   readonly taskMsMax: number;
-  /** Heap limit of a thread in MiB. Buffers do not count. */
+  /** Heap limit of a thread in MiB, without buffers. */
   readonly heapMiBMax: number;
-  /** Time in milliseconds after which an idle thread exits. */
+  /** Idle time after which a thread exits. */
   readonly idleMs: number;
 }
 
-/** V8 would let new values take up to 128 MiB of each thread, and would keep that memory while the thread is idle. */
+/** Maximum size of a thread's young generation. By default it takes up to 128 MiB and keeps them while the thread is idle. */
 const YOUNG_MIB_MAX = 48;
 
-/** A message to a thread. The memory in `moved` is transferred, so that the sender can no longer use it. */
+/** The memory in `moved` is transferred to the thread, so the sender can no longer use it. */
 interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
@@ -31,17 +31,15 @@ interface WorkerMessage<Task> {
 /**
  * Threads for work that would block the thread that serves calls. Accounts are served in turn, and share the queue.
  *
- * If a task exceeds its time or memory limit, only its thread is terminated: the caller gets an error, and the next task gets a new thread.
- * However, the whole process is terminated if a heap overflows within a single call of the engine, such as `JSON.parse` of 64 MiB of `{},`,
- * or by more than 16 MiB before the thread is terminated. A task must therefore check its input before it creates values from it.
+ * If a task exceeds its time or memory limit, only its thread is terminated, and the caller gets an error. However, the whole process dies
+ * if the heap overflows by more than 16 MiB before that, or within one call of the engine, such as `JSON.parse` of 64 MiB of `{},`. A task
+ * must therefore check its input before it creates values from it.
  */
 export interface WorkerPool {
   /**
-   * Runs a task.
-   *
-   * @param prepare creates the message when the task can run, so that waiting tasks need no memory.
-   * @throws WorkerPoolBusyError if the queue has no place for this account now, WorkerFailedError if the thread was terminated or failed,
-   * and whatever the task throws.
+   * @param prepare creates the message when the task can run, so that waiting tasks need no memory
+   * @throws WorkerPoolBusyError if the account gets no place in the queue, WorkerFailedError if the thread was terminated or failed, and
+   * errors of the task
    */
   run<Task, Result>(tenant: Tenant, prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>): Promise<Result>;
   /** Waits for pending tasks and terminates the threads. Later tasks are refused. */
@@ -50,26 +48,23 @@ export interface WorkerPool {
   readonly waiting: number;
 }
 
-/** Too many tasks are waiting. The task did not cause this and can be retried. */
+/** Too many tasks are waiting. The task can be retried. */
 export class WorkerPoolBusyError extends NamedError {
   constructor(name: string) {
     super(`too many tasks are waiting for a thread of the pool "${name}"`);
   }
 }
 
-/** The task's thread was terminated by the time limit or the heap limit, or it failed. */
+/** The thread failed, or was terminated by the time limit or the heap limit. */
 export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  /** Created for the first task, because many gateways never run one. */
+  /** Created for the first task: many gateways never run one. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
   const pending = new Set<Promise<unknown>>();
-  /**
-   * Tasks wait in this queue. The thread library's own queue starts a thread only when a task is added, so that after a thread has died,
-   * tasks in it might never run.
-   */
+  /** Tasks wait here, because the thread library starts threads only when a task is added: after a crash, its queue might never run. */
   const slots = new FairSlots({ slotsMax: threadsMax });
   let closing: Promise<void> | null = null;
 
@@ -84,12 +79,11 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMiBMax, maxYoungGenerationSizeMb: YOUNG_MIB_MAX },
     });
-    // No caller is affected if a thread dies without a task. Without a listener, the event would terminate the process.
+    // A thread that dies without a task affects no caller. Without a listener, the event would terminate the process.
     made.on('error', () => {});
     return made;
   }
 
-  /** Starts the threads. If this fails, the waiting tasks fail, and the next task tries again. */
   function startThreads(): Promise<Piscina> {
     threads ??= makeThreads().catch((error: unknown) => {
       threads = null;
@@ -130,7 +124,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  /** Does not use Piscina's `close`, which terminates threads that are starting and fails their tasks. */
+  /** Does not use Piscina's `close`, which terminates starting threads and fails their tasks. */
   async function closePool(): Promise<void> {
     await Promise.allSettled(pending);
     await (await threads)?.destroy();
@@ -163,19 +157,16 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
-/**
- * Whether the error reports the end of a thread. Node has error codes for threads that it terminated; Piscina has none for a thread that
- * ended itself.
- */
+/** Node has error codes for threads that it terminated. Piscina has none for a thread that ended itself. */
 function isEndOfThread(error: unknown): boolean {
   const { code, message } = error as Partial<NodeJS.ErrnoException>;
   return code?.startsWith('ERR_WORKER_') === true || message?.includes('worker exited') === true;
 }
 
-/** Number of bytes that are copied at a time. This takes about 2 ms, including page faults of new memory. */
+/** Bytes that are copied at a time. This takes about 2 ms, including page faults of new memory. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** Copies bytes into memory that can be transferred to a thread. During a long copy, the event loop runs in between. */
+/** Copies bytes into memory that can be transferred to a thread. The event loop runs between parts of a long copy. */
 export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const copy = new ArrayBuffer(bytes.length);
   const target = new Uint8Array(copy);
@@ -186,7 +177,6 @@ export async function copyToMove(bytes: Buffer): Promise<ArrayBuffer> {
   return copy;
 }
 
-/** Returns the memory of the bytes for transfer to a thread, or a copy if other bytes share the memory. */
 export async function takeToMove(bytes: Buffer): Promise<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length ? buffer : copyToMove(bytes);

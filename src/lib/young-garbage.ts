@@ -2,11 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Creates a collector of garbage buffers in a long transfer. Every read of a socket or a file creates a buffer of 64 KiB that soon becomes
- * garbage, but the engine considers only its small handle and does not collect until 64 MiB of these buffers have accumulated. A collection
- * of the young generation, which takes about a millisecond, frees them at once.
- *
- * Call the returned function with the size of each chunk of the transfer.
+ * Creates a collector of garbage buffers in a long transfer; call the returned function with the size of each chunk. The engine sees only
+ * the small handles of buffers, and does not collect them until 64 MiB have accumulated. A collection of the young generation frees them in
+ * about a millisecond.
  */
 export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (sizeBytes: number) => void {
   let sinceBytes = 0;

@@ -1,16 +1,13 @@
 import { withoutTrailing } from './trailing.ts';
 
-/** Amounts of money are `bigint` numbers of nano-yuan (1e-9 yuan). In APIs and in the configuration, they are decimal strings in yuan. */
+/** Amounts of money are `bigint` numbers of nano-yuan. In APIs and in the configuration, they are decimal strings in yuan. */
 export const NANO_PER_YUAN = 1_000_000_000n;
 
 const FRACTION_DIGITS = 9;
 
 const DECIMAL = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
-/**
- * Parses a decimal string in yuan, such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it, without
- * exponent. Returns `null` for any other text.
- */
+/** Parses yuan such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it. Returns `null` for any other text. */
 export function parseYuan(text: string): bigint | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
@@ -19,7 +16,7 @@ export function parseYuan(text: string): bigint | null {
   return sign === '-' ? -nano : nano;
 }
 
-/** Formats an amount as a decimal string in yuan, without trailing zeros: `300000000n` is `"0.3"`. */
+/** Without trailing zeros: `300000000n` is `"0.3"`. */
 export function formatYuan(amountNano: bigint): string {
   const sign = amountNano < 0n ? '-' : '';
   const digits = (amountNano < 0n ? -amountNano : amountNano).toString().padStart(FRACTION_DIGITS + 1, '0');

@@ -21,7 +21,6 @@ export function protocolOf(name: ProtocolName): KnownProtocol {
   return byName[name];
 }
 
-/** Returns `null` if there is no protocol with this name. */
 export function findProtocol(name: unknown): KnownProtocol | null {
   return protocols.find((protocol) => protocol.name === name) ?? null;
 }

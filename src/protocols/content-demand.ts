@@ -2,31 +2,24 @@ import type { JsonReader } from '../lib/json/json-reader.ts';
 import type { Part } from './content-names.ts';
 import { BUDGETS } from './token-estimate/budgets.ts';
 
-/** How `ContentDemand` reads a value. State references are read separately. */
 export const Reads = {
   nothing: 0,
   request: 1,
   more: 2,
   content: 3,
-  /**
-   * The strings in the value are addresses of content, by media type. `addresses`: the type of the surrounding content part determines the media
-   * type.
-   */
+  /** Strings in the value are addresses of content. `addresses`: the type of the surrounding content part determines the media type. */
   addresses: 4,
   imageAddresses: 5,
   fileAddresses: 6,
 } as const;
 export type Reads = (typeof Reads)[keyof typeof Reads];
 
-/**
- * Maximum bytes of a string that is compared with known part types and detail values. All of these are shorter, even if every character is written as
- * a six-byte escape.
- */
+/** Maximum bytes of part types and detail values that are compared: 64 characters, each as a six-byte escape. */
 const TEXT_BYTES_MAX = 6 * 64;
 
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
 
-/** Estimated tokens of an item that is given only by its id: the usual length of a response. */
+/** Estimated tokens of an item that is given only by its id: a typical response. */
 const ITEM_REFERENCE_TOKENS = 4_096;
 
 interface OpenPart {
@@ -37,11 +30,11 @@ interface OpenPart {
   hasId: boolean;
 }
 
-/** Finds what affects the cost of a request in the content for the model: media, references, cache breakpoints (`docs/reservations.md`). */
+/** Finds content that affects the cost of a request: media, references, cache breakpoints (`docs/reservations.md`). */
 export abstract class ContentDemand {
   readonly #imageTokens: number;
   #part: OpenPart | null = null;
-  /** Estimated tokens of content that the request refers to by address. */
+  /** Estimated tokens of content that the request gives by URL or id. */
   protected addressedTokens = 0;
   /** The first top-level member that contains audio. */
   protected audioInput: string | null = null;
@@ -54,7 +47,6 @@ export abstract class ContentDemand {
 
   /** Reads the next member of a request, or returns how the caller must read it. */
   abstract readMember(json: JsonReader, isRequest: boolean): Reads;
-  /** Reads tools that appear within content. */
   protected abstract readTools(json: JsonReader): void;
   protected abstract readTool(json: JsonReader): void;
 
@@ -65,7 +57,7 @@ export abstract class ContentDemand {
   end(json: JsonReader): void {
     const { typeAt, addresses, members, hasId, outer } = this.#part!;
     this.#part = outer;
-    // Most parts are text, tool calls or tool results. Their types do not affect the cost, so they are not decoded.
+    // The types of most parts (text, tool calls, tool results) do not affect the cost and are not decoded.
     const type = addresses > 0 || mayMatter(json.bytes[typeAt + 1]!) ? textAt(json, typeAt) : null;
     if (type !== null && AUDIO_TYPES.includes(type)) this.#noteAudio();
     const isImage = type?.includes('image') === true;
@@ -73,7 +65,6 @@ export abstract class ContentDemand {
     if (type === 'item_reference' || (members === 1 && hasId)) this.addressedTokens += ITEM_REFERENCE_TOKENS;
   }
 
-  /** Returns how to read the value of the next member, given how the surrounding value is read. */
   part(reads: Reads, part: Part, json: JsonReader): Reads {
     if (reads !== Reads.content) return this.#partOfAddress(reads, part, json);
     const open = this.#part!;
@@ -118,7 +109,7 @@ export abstract class ContentDemand {
         return Reads.nothing;
       case 'input':
       case 'arguments':
-        // The arguments that a model wrote for a tool call contain nothing that affects the cost.
+        // Arguments of a tool call do not affect the cost.
         return Reads.nothing;
       default:
         return Reads.content;
@@ -133,7 +124,7 @@ export abstract class ContentDemand {
     return Reads.nothing;
   }
 
-  /** Adds the estimate for the next string if it is an address and not inline content. */
+  /** Adds an estimate if the next string is an address and not inline content. */
   address(reads: Reads, { bytes, offset }: JsonReader): void {
     if (bytes[offset + 1] === QUOTE || isData(bytes, offset + 1)) return;
     if (reads === Reads.addresses) this.#part!.addresses++;

@@ -1,6 +1,5 @@
 import { MemberNames } from '../lib/json/member-names.ts';
 
-/** Member names that `content-demand.ts` reads. */
 const PARTS = [
   ...(['type', 'source', 'file_id', 'file_url', 'image_url', 'video_url', 'audio_url', 'input_audio', 'file'] as const),
   ...(['image', 'video', 'detail', 'url', 'input', 'arguments', '*tools', 'cache_control'] as const),

@@ -5,10 +5,10 @@ import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from './top-members.t
 
 const CONTENT_AT_TOP = ['output_format', 'response_format'];
 
-/** A text, tokens, or content blocks, because some embedding models accept images. */
+/** Content blocks are included because some embedding models accept images. */
 const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', readBy: 'block' }, readBy: 'block' };
 
-/** A content block. DashScope uses `contents`. */
+/** DashScope uses `contents`. */
 const BLOCK = openMembers({ ...BLOCK_MEMBERS, content: BLOCKS, contents: BLOCKS });
 
 const PICTURES = {
@@ -20,7 +20,7 @@ const PICTURES = {
   mask: MEDIA,
 };
 
-/** Members with content. Voyage and Cohere use `inputs`. */
+/** Voyage and Cohere use `inputs`. */
 const CONTENT = { input: BLOCKS, inputs: BLOCKS, query: BLOCKS, documents: BLOCKS, prompt: STORED_PROMPT };
 
 export const PLAIN_TABLE: RequestTable = {

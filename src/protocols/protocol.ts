@@ -1,19 +1,19 @@
 import type { Envelope } from '../errors/envelopes.ts';
 import type { RateHeaders } from './rate-status.ts';
 
-/** What the endpoints and the providers of a protocol family have in common. */
+/** What the endpoints and providers of a protocol have in common. */
 export interface Protocol<Name extends string = string> {
   readonly name: Name;
   readonly envelope: Envelope;
-  /** The headers in which the family's endpoints accept an API key (contract, section 5). */
+  /** Headers in which endpoints accept an API key (contract, section 5). */
   readonly credential: 'bearer' | 'bearer-or-x-api-key';
   readonly defaultMounts: readonly string[];
   readonly providerAuth: 'bearer' | 'x-api-key';
-  /** Protocol version of a call whose client specifies none (contract, section 9); `null`: the protocol has no versions. */
+  /** Protocol version if the client specifies none (contract, section 9); `null`: the protocol has no versions. */
   readonly defaultVersion: string | null;
   /** The path appended to a provider's base URL, and a pattern for base URLs that already end with it. */
   readonly appendedPath: { readonly path: string; readonly repeated: RegExp };
   readonly rateHeaders: RateHeaders;
-  /** Estimated input tokens of an image. The estimate is used until the provider reports usage. */
+  /** Estimated input tokens of an image, until the provider reports usage. */
   readonly imageTokens: number;
 }

@@ -12,7 +12,7 @@ export class RequestPath {
   readonly #bytes: Buffer;
   /** `-1 - index` for an array item, or the start and end offset of a member's key. */
   readonly #places: number[] = [];
-  /** Number of entries of `#places` in use. The array is never truncated, because that would cost more than reading a small object. */
+  /** Number of used entries of `#places`. Truncating the array would cost more than reading a small object. */
   #depth = 0;
   /** Cached texts of the path and its prefixes, valid up to `#textsDepth`. */
   readonly #texts: string[] = [];
@@ -54,7 +54,7 @@ export class RequestPath {
     if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
   }
 
-  /** Returns the complete path. Each prefix is converted to text once, regardless of the number of references below it. */
+  /** Each prefix is converted to text once, regardless of the number of references below it. */
   text(): string {
     const places = this.#places;
     let at = Math.min(this.#textsDepth, this.#depth);
@@ -73,7 +73,7 @@ export class RequestPath {
     return text;
   }
 
-  /** Returns the part of the path below a depth, without array indexes. Used only within tools, where paths are short. */
+  /** Returns the path below a depth, without array indexes. */
   textFrom(depth: number): string {
     let text = '';
     for (let at = depth; at < this.#depth; at++) {

@@ -17,7 +17,7 @@ export interface NamedState {
 
 const TYPE_BYTES_MAX = 256;
 
-/** What differs between protocols: their top-level members, and the objects that they read with their own functions. */
+/** The top-level members of a protocol, and the objects that it reads with its own functions. */
 export interface RequestTable {
   readonly top: Members;
   readonly readBy: Readonly<Record<string, OwnReading>>;
@@ -31,11 +31,9 @@ export interface OwnReading {
 }
 
 /**
- * Reads the provider state that a JSON body refers to, by the tables of its protocol. The same pass reads what affects the cost. A tool whose type is
- * not its first member is scanned twice.
- *
- * @param demand Collects what affects the cost; `null`: not collected.
- * @throws GatewayError `invalidRequest` if an inspected member is ambiguous, or a reference has the wrong form.
+ * Reads the provider state that a JSON body refers to and, in the same pass, what affects the cost.
+ * @param demand collects what affects the cost
+ * @throws GatewayError `invalidRequest` if an inspected member is ambiguous, or a reference has the wrong form
  */
 export function readNamedState(body: JsonReader, table: RequestTable, demand: ContentDemand | null = null): NamedState {
   const reader = new RequestReader(body, table, demand);
@@ -43,12 +41,12 @@ export function readNamedState(body: JsonReader, table: RequestTable, demand: Co
   return { references: reader.references.list, unlisted: reader.unlisted };
 }
 
-/** Reads only what affects the cost in the next value, not its references. */
+/** Reads what affects the cost in the next value. */
 export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
 
-/** The provider tool that is being read: the setting that allows its unknown members, and its depth in the path. */
+/** The setting that allows unknown members of the current provider tool, and the tool's depth in the path. */
 interface Within {
   readonly name: string;
   readonly depth: number;
@@ -71,18 +69,13 @@ export class RequestReader {
     this.#path = new RequestPath(body.bytes);
   }
 
-  /** Returns the path of the current value for error messages, such as `input[3].content`. */
   param(member?: string): string {
     const path = this.#path.text();
     if (member === undefined) return path;
     return path === '' ? member : `${path}.${member}`;
   }
 
-  /**
-   * Reads the members of the next object.
-   *
-   * @param notice Called at each member that has a rule. If it consumes the value, the value is not read again.
-   */
+  /** @param notice called at each member that has a rule; if it consumes the value, the value is not read again */
   members(members: Members, reads: Reads, notice?: (name: string) => void): void {
     const { json } = this;
     if (reads === Reads.content) this.#demand!.begin();
@@ -130,7 +123,7 @@ export class RequestReader {
     this.#path.leaveArray();
   }
 
-  /** Reads what affects the cost in the next value. The value contains no references. */
+  /** Reads what affects the cost in the next value, which contains no references. */
   content(reads: Reads): void {
     if (reads === Reads.nothing) return;
     const { json } = this;
@@ -163,7 +156,6 @@ export class RequestReader {
     }
   }
 
-  /** Like `content`, but does not move the reader. */
   #contentOnly(reads: Reads): void {
     const { json } = this;
     new RequestReader(json.from(json.offset), this.#table, this.#demand).content(reads);
@@ -290,6 +282,5 @@ export class RequestReader {
 
 const TOOL_DEPTH_MAX = 2;
 
-/** Members of an object without references. */
 const CONTENT = new Members({}, 'content');
 const NO_TABLE: RequestTable = { top: CONTENT, readBy: {} };

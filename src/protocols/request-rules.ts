@@ -6,15 +6,13 @@ import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
- * The meaning of a value of a request (docs/provider-state.md):
- * - `content`: any JSON for the model or the caller. It is not inspected.
- * - `setting`: a string, a number, a boolean, or an array of these.
- * - `model`: a value that names models; `operations/demand.ts` reads it.
- * - `tools`: a tool or an array of tools (`tools.ts`).
- * - `more`: members that a relay merges into the request.
- * - a form: the meaning of strings, and the rules for array items and object members.
- *
- * Null is treated as absent everywhere.
+ * The meaning of a value of a request (docs/provider-state.md). Null is treated as absent.
+ * - `content`: any JSON for the model or the client; it is not inspected
+ * - `setting`: a string, a number, a boolean, or an array of these
+ * - `model`: a value that names models
+ * - `tools`: a tool or an array of tools (`tools.ts`)
+ * - `more`: members that a relay merges into the request
+ * - a form: rules for strings, array items and object members
  */
 export type Rule = 'content' | 'setting' | 'model' | 'tools' | 'more' | Form;
 
@@ -26,19 +24,19 @@ export interface Form {
   readonly any?: StateKind;
   /** The setting that allows unknown members in the object, such as `mcp_servers`. Absent: the setting of the surrounding tool. */
   readonly allowedAs?: string;
-  /** Name of the protocol's function that reads the object. */
+  /** Key of the function in the protocol's `RequestTable`. */
   readonly readBy?: string;
 }
 
 /**
  * The meaning of a string:
- * - `setting`: a plain word.
- * - `shown`: a reference if it looks like the id of a vendor.
- * - `prose`: text for the model. Alibaba Cloud reads `fileid://` in it as a reference to a file.
- * - `link`: the address of content. It must not refer to state that the provider keeps.
- * - `media`: an address like `link`, or the content itself in base64.
- * - `server`: the address of a server on the internet.
- * - `StateText`: the id of state that the provider keeps.
+ * - `setting`: a plain word
+ * - `shown`: a reference if it looks like the id of a vendor
+ * - `prose`: text for the model, in which Alibaba Cloud reads `fileid://` as a file
+ * - `link`: an address of content, not of state that the provider keeps
+ * - `media`: such an address, or base64
+ * - `server`: an address on the internet
+ * - `StateText`: the id of state that the provider keeps
  */
 export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
@@ -48,18 +46,16 @@ export interface StateText {
   readonly except?: readonly string[];
 }
 
-/** How to treat members without their own rule. */
 export type Others =
-  /** The gateway does not know these members and refuses them. */
   | 'unknown'
-  /** The members are content, unless the name or value looks like a reference to state. */
+  /** Members are content, unless the name or value looks like a reference to state. */
   | 'open'
-  /** The members are content, unless the value looks like a reference to state. Used for the top level of a request, where new fields are allowed. */
+  /** Members are content, unless the value looks like a reference. For the top level, where vendors add fields. */
   | 'field'
   | 'content'
   | { readonly each: Rule };
 
-/** The rules for the members of an object. Keys are compared as bytes, and each key is looked up once for all purposes. */
+/** Rules for the members of an object. Keys are compared as bytes, and each is looked up once. */
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
@@ -76,7 +72,7 @@ export class Members {
     this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
-  /** Looks up a key. `bytes[start, end)` is the key without quotes. Names are compared in folded form (`foldedName`). */
+  /** `bytes[start, end)` is the key without quotes. Names are compared in folded form (`foldedName`). */
   find(bytes: Buffer, start: number, end: number): KnownKey {
     const place = this.#all.find(bytes, start, end);
     return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
@@ -97,7 +93,7 @@ export class SeenMembers {
   #bits = 0;
   #more: Set<number> | null = null;
 
-  /** @throws GatewayError `invalidRequest` if the member is repeated or spelled in another way, since providers disagree on which one they use. */
+  /** @throws GatewayError `invalidRequest` if the member is repeated or misspelled, because providers disagree on such members */
   add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
     const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
     if (isSpelt && !this.#isSecond(place)) return;
@@ -116,7 +112,6 @@ export class SeenMembers {
   }
 }
 
-/** Number of bits of a number that can be addressed with shifts. */
 const BITS = 31;
 
 /** A rule for one id or an array of ids. */
@@ -132,7 +127,7 @@ export const open = (rules: Readonly<Record<string, Rule>>): Form => ({ members:
 export const openMembers = (rules: Readonly<Record<string, Rule>>): Members =>
   new Members({ ...CONTENT, ...rules }, 'open');
 
-/** Members that are content in every object: texts of models and callers, tool arguments, schemas, and ids that only the request itself uses. */
+/** Members that are content in every object: texts, tool arguments, schemas, and ids that only the request itself uses. */
 const CONTENT: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(
     [
@@ -149,10 +144,9 @@ export const mapOf = (each: Rule): Form => ({ members: new Members({}, { each })
 
 export const listOf = (items: Rule): Form => ({ items });
 
-/** A rule for a value that refers to state, whatever its type. */
 export const anything = (any: StateKind): Form => ({ any });
 
-/** A rule for state that is given by its id, or by an object that contains the id. */
+/** A rule for state that is given by its id, or by an object with the id. */
 export const stateOrObject = (kind: StateKind, rules: Readonly<Record<string, Rule>> = {}): Form => ({
   ...state(kind),
   members: openMembers({ id: state(kind), ...rules }),

@@ -6,16 +6,12 @@ import { withoutTrailing } from '../lib/trailing.ts';
 import type { StateText, TextRule } from './request-rules.ts';
 import { type ShownReference, shownByValue } from './shown-references.ts';
 
-/** Finds what strings in requests refer to, mainly by their addresses. */
-
 const ID_BYTES_MAX = 256;
 const ADDRESS_BYTES_MAX = 4_096;
 /** Schemes whose content is on the web or in the request itself. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
-/** The scheme of addresses of files at Alibaba Cloud. */
 const FILE_SCHEME = 'fileid';
 
-/** Whether the next string is one of the vendor's predefined ids. */
 export function isExcepted(json: JsonReader, { except }: StateText): boolean {
   return except !== undefined && json.kind === 'string' && except.includes(textHere(json, ID_BYTES_MAX) ?? '');
 }
@@ -44,7 +40,7 @@ function shownByAddress(json: JsonReader, rule: 'prose' | 'link' | 'media'): Sho
   return isFetched && !isPublicServerAt(json.bytes, json.offset) ? { kind: 'network', id: '' } : null;
 }
 
-/** Handles a string without a scheme: base64, a file id, or a file path, which some model servers open. */
+/** Reads base64, a file id, or a file path, which some model servers open. */
 function shownByBareMedia(json: JsonReader): ShownReference | null {
   const shown = shownByValue(json.bytes, json.offset);
   if (shown !== null) return shown;
@@ -63,13 +59,10 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const SCHEME_BYTES_MAX = 32;
-/** Maximum bytes of a scheme with the characters after it, if each character is an escape. */
+/** Maximum bytes of a scheme and the characters after it, each as an escape. */
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
-/**
- * Returns the scheme of the address in a string, in lower case; `null` if the string is not an address. Its text begins at `start`. Escapes are
- * decoded and leading white space is skipped, as in clients that fetch the address.
- */
+/** Returns the scheme of an address in lower case, or `null`. Decodes escapes and skips white space, as clients do. */
 function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
     const byte = bytes[at]!;
@@ -88,7 +81,7 @@ function schemeOf(text: string): string | null {
   return (scheme ?? other)?.toLowerCase() ?? null;
 }
 
-/** Matches addresses. `data` and `file` need no slashes. */
+/** `data` and `file` need no slashes. */
 const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
 
 function decodedStart(bytes: Buffer, start: number): string {
@@ -123,15 +116,12 @@ function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   return isPublicServer(decodeString(bytes, start, end));
 }
 
-/**
- * Matches nearly all addresses: the host is a domain name whose last label begins with a letter, and there is no port or escape. Parsing a URL takes
- * ten times as long.
- */
+/** Fast path for nearly all addresses: a domain name without port or escape. Parsing a URL takes ten times as long. */
 const USUAL = /^https?:\/\/([\w.-]*\.[a-z][\w-]*)[/?#"]/i;
 const USUAL_BYTES = 256;
 const ADDRESS_START_BYTES = 1_024;
 
-/** Whether a text is the address of a server on the internet, as opposed to the provider's internal network. */
+/** Whether a server is on the internet, as opposed to the provider's internal network. */
 function isPublicServer(text: string | null): boolean {
   const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
@@ -145,7 +135,7 @@ function isOwnDomain(host: string): boolean {
   return OWN_DOMAINS.some((domain) => host.endsWith(domain));
 }
 
-/** Matches addresses with a backslash or a user name before an `@`. URL parsers disagree on the host of these. */
+/** Addresses with a backslash or a user name before an `@`. URL parsers disagree on their host. */
 const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
 /** Domains that cannot be resolved on the internet. */

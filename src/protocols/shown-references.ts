@@ -6,7 +6,6 @@ import type { StateKind } from './state-references.ts';
 
 /** Detects references to state that no table lists: members named `…_id` or `…_ids`, and strings that look like an id of a vendor. */
 
-/** Member names that refer to state in any object. */
 export const STATE_NAMES: Readonly<Record<string, StateKind>> = {
   previous_response_id: 'response',
   response_id: 'response',
@@ -48,12 +47,11 @@ export const OPEN_VALUE = anyValue(
 
 export const FIELD_VALUE = anyValue(new Members({}, 'field'));
 
-/** Maximum bytes of a value that is treated as an id. */
 const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 
-/** Returns the kind of state to which a member refers according to its name; `null` if none. `bytes[start, end)` is the key. */
+/** Returns the kind of state to which a member's name refers; `null` if none. `bytes[start, end)` is the key. */
 export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
   const last = bytes[end - 1]! | 0x20;
   if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
@@ -65,12 +63,12 @@ export function kindByName(bytes: Buffer, start: number, end: number): StateKind
   return 'state';
 }
 
-/** Names of members that do not refer to state: ids that connect parts of the same request, and the ids that the caller assigns to its users. */
+/** Ids that connect parts of a request, and ids of the client's users. They are no references to state. */
 const WITHIN_REQUEST = new MemberNames(
   ...['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'],
 );
 
-/** State names that are compared with the end of a name: `next_container_id` is a container too. */
+/** Names are compared by their ends: `next_container_id` is a container too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
 export interface ShownReference {
@@ -78,7 +76,7 @@ export interface ShownReference {
   readonly id: string;
 }
 
-/** Returns the state to which the string at `offset` refers if it looks like the id of a vendor; otherwise `null`. */
+/** Returns the reference in the string at `offset` if it looks like the id of a vendor; otherwise `null`. */
 export function shownByValue(bytes: Buffer, offset: number): ShownReference | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;

@@ -4,17 +4,17 @@ import { stringAt } from '../lib/json/string-at.ts';
 import { valueStart } from './metering/estimate.ts';
 
 /**
- * Signed blocks are parts of a conversation that clients send back unchanged and that only the issuing provider accepts: thinking with a `signature`
- * and `redacted_thinking` (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat). Each is identified by a
- * key: `s:` and a SHA-256 of its signature or encrypted content in base64url (`docs/routing.md`).
+ * Signed blocks are parts of a conversation that only their provider accepts: thinking with a `signature` and `redacted_thinking`
+ * (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat). Keys are `s:` and a SHA-256 of the
+ * signature or encrypted content in base64url (`docs/routing.md`).
  */
 
-/** Maximum number of keys that are stored for a response, and that are looked up for a request. The newest are kept. */
+/** Maximum number of keys stored per response, and looked up per request. The newest are kept. */
 export const SIGNED_KEYS_MAX = 16;
 
 const PREFIX = 's:';
 
-/** @param content The decoded value of the JSON string; a buffer contains UTF-8. */
+/** @param content the decoded JSON string; a buffer contains UTF-8 */
 export function signedKey(content: Buffer | string): string {
   return signedKeyOfHash(hash('sha256', content, 'base64url'));
 }
@@ -33,16 +33,15 @@ const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
 const MARKS = [...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`));
 const MARK_PATTERNS = new BytePatterns(MARKS);
 
-/** Maximum bytes that are searched. The search runs in the main thread, so it covers only the end of a request, where the newest blocks are. */
+/** Maximum bytes that are searched, at the end of a request, where the newest blocks are. */
 const SEARCHED_BYTES_MAX = 512 * 1024;
-/** Maximum number of matches that are kept, because a hostile request can contain very many. The newest are kept. */
+/** Maximum number of matches that are kept. A hostile request can contain very many. */
 const PLACES_MAX = 64;
 
 /**
- * Returns the keys of the signed blocks in a JSON text or in events with JSON, newest first. The text is searched without parsing. No backslash
- * precedes the opening quote of a key, which distinguishes a key from the same characters inside a string.
- *
- * @param from Offset at which the search begins. Only the last 512 KiB are searched.
+ * Returns keys of signed blocks in a JSON text or in events, newest first, without parsing. The opening quote of a key never follows a
+ * backslash, unlike the same characters inside a string.
+ * @param from offset at which the search begins; only the last 512 KiB are searched
  */
 export function signedKeysIn(text: Buffer, from = 0): string[] {
   const bytes = text.subarray(Math.max(from, text.length - SEARCHED_BYTES_MAX));
@@ -84,9 +83,7 @@ export class SignedBlocks {
   }
 }
 
-/**
- * Returns the offset of the `data` value in an object whose type value is at `typeStart`; -1 if the object has no `data`, or contains nested values.
- */
+/** Returns the offset of the `data` value in a flat object whose type value is at `typeStart`; otherwise -1. */
 function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   let dataStart = -1;
   let at = bytes.lastIndexOf(OPEN_BRACE, typeStart);
@@ -106,7 +103,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   return -1;
 }
 
-/** Returns the offset after the closing quote of a string without escapes; the length of the buffer if there is no such string. */
+/** Returns the offset after the closing quote of a string without escapes; the length of the buffer if there is none. */
 function plainStringEnd(bytes: Buffer, start: number): number {
   const quote = bytes[start] === QUOTE ? bytes.indexOf(QUOTE, start + 1) : -1;
   return quote === -1 || bytes[quote - 1] === BACKSLASH ? bytes.length : quote + 1;

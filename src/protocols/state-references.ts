@@ -3,13 +3,13 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 import type { JsonReader } from '../lib/json/json-reader.ts';
 
 /**
- * Kinds of state that providers keep between calls. The gateway uses the same credentials for all its accounts, so a request may refer only to state
- * from responses to its own account (docs/provider-state.md).
- * - `response`, `item`, `container`, `file`, `audio`: responses of this gateway contain their ids.
- * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no endpoint of this gateway creates them.
- * - `tunnel`, `connector`, `profile`: they belong to the operator's account at the vendor.
- * - `cache`, `adapter`, `network`: the memory, files and network of a model server.
- * - `state`: state of unknown kind, which is detected by a name or by the form of an id.
+ * Kinds of state that providers keep between calls. All accounts share the gateway's credentials, so a request may refer only to state from
+ * responses to its own account (docs/provider-state.md).
+ * - `response`, `item`, `container`, `file`, `audio`: responses contain their ids
+ * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no endpoint of this gateway creates them
+ * - `tunnel`, `connector`, `profile`: they belong to the operator's account at the vendor
+ * - `cache`, `adapter`, `network`: memory, files and network of a model server
+ * - `state`: unknown kind, detected by a name or by the form of an id
  */
 export type StateKind = (typeof KINDS)[number];
 const KINDS = [
@@ -43,7 +43,7 @@ export interface StateReference {
 export const REFERENCES_MAX = 4_096;
 const ID_BYTES_MAX = 4_096;
 
-/** First letters of storage keys, by kind. Responses never contain state of the other kinds. */
+/** First letters of keys. Responses never contain state of other kinds. */
 const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   response: 'r',
   item: 'i',
@@ -52,7 +52,7 @@ const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'a',
 };
 
-/** Returns the key under which state of an account is stored: a letter and a SHA-256 in base64url, so that ids are not stored. */
+/** Returns the key under which state is stored: a letter and a SHA-256 in base64url, so that ids are not stored. */
 export function stateKey({ kind, id }: Pick<StateReference, 'kind' | 'id'>): string {
   return `${LETTERS[kind] ?? kind}:${hash('sha256', id, 'base64url')}`;
 }
@@ -64,7 +64,7 @@ export function canBeMade(kind: StateKind): boolean {
 export class StateReferences {
   readonly list: StateReference[] = [];
 
-  /** @throws GatewayError `invalidRequest` if the next value is not a string, or the request has too many references. */
+  /** @throws GatewayError `invalidRequest` if the next value is not a string, or the request has too many references */
   readId(reader: JsonReader, kind: StateKind, param: string): void {
     const { kind: form } = reader;
     if (form === 'null') return;

@@ -1,9 +1,7 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
 interface ToolRule {
-  /**
-   * Who runs the tool. Provider tools may have only the listed members. All members of client tools are content, unless they look like references.
-   */
+  /** Who runs the tool. Provider tools may have only the listed members; client tools may have any. */
   readonly runs: 'client' | 'provider';
   readonly members: Members;
   readonly isPriced: boolean;
@@ -90,7 +88,7 @@ export const ENVIRONMENT = {
 
 const APPROVAL_FILTER = only({ read_only: 'setting', tool_names: 'setting' });
 
-/** A search filter: a comparison or a group of filters. Only the depth limit of the request limits the nesting of groups. */
+/** A comparison, or a group of filters. Groups can be nested. */
 const FILTERS = open({
   type: 'setting',
   key: 'setting',
@@ -114,11 +112,9 @@ const CONNECTORS = [
 const URL_SOURCE = only({ type: 'setting', tools: listOf(only({ type: 'setting', name: 'setting' })) });
 
 /**
- * Tools that requests of all protocols may offer, by family: `web_search` includes `web_search_20250305` and `web_search_preview_2025_03_11`. All
- * protocols share the table, because relays translate between protocols. Tools of other types are refused, unless the configuration of the provider
- * allows them (`providers.NAME.allows`).
- *
- * `test/requests/sdk-types.test.ts` compares the table with the types of the vendors' SDKs.
+ * Tools that requests may offer, by family: `web_search` includes `web_search_20250305`. All protocols share the table, because relays
+ * translate between protocols. Other tools are refused, unless the configuration of the provider allows them (`providers.NAME.allows`).
+ * `test/requests/sdk-types.test.ts` compares the table with the vendors' SDKs.
  */
 export const TOOLS: Readonly<Record<string, ToolRule>> = {
   function: client(),

@@ -13,28 +13,25 @@ import {
 import { STATE_NAMES } from './shown-references.ts';
 import { MCP_SERVERS } from './tools.ts';
 
-/**
- * Top-level members of all vendors that refer to state: relays translate between protocols and forward members that they do not know. Other members
- * are allowed (contract, section 9).
- */
+/** Top-level members of all vendors that refer to state. Others are allowed (contract, section 9). */
 export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)])),
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  // The id of an earlier message, whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the field.
+  // The earlier message whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the field.
   diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
-  // Members of Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.
+  // Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.
   context_id: state('conversation'),
   cached_content: state('cache'),
   google: { members: new Members({ cached_content: state('cache') }, 'field') },
   memory_id: state('state'),
   assistant_id: state('state'),
   agent_id: state('state'),
-  // A member of Azure that searches data in the operator's account.
+  // Azure: searches data in the operator's account.
   data_sources: anything('network'),
-  // Members of vLLM and SGLang: memory and addresses of other servers, adapters on the server's disk, and code.
+  // vLLM and SGLang: memory and addresses of other servers, adapters on the server's disk, and code.
   kv_transfer_params: anything('cache'),
   session_params: anything('cache'),
   bootstrap_host: anything('network'),
@@ -46,18 +43,18 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   lora_request: anything('adapter'),
   custom_logit_processor: anything('adapter'),
   logits_processors: anything('adapter'),
-  // Members of LoRAX and TGI.
+  // LoRAX and TGI.
   adapter_id: anything('adapter'),
   adapter_source: anything('adapter'),
-  // A member of llama.cpp.
+  // llama.cpp.
   lora: anything('adapter'),
-  // A template program that replaces the template of the model. SGLang also passes `chat_template_kwargs` to it.
+  // A program that replaces the template of the model. SGLang also passes `chat_template_kwargs` to it.
   chat_template: anything('adapter'),
   chat_template_kwargs: { members: new Members({ chat_template: anything('adapter') }, 'field') },
   vllm_xargs: 'more',
-  // A member of OpenRouter: a model, system prompt and settings that are stored in the operator's account.
+  // OpenRouter: a model, system prompt and settings that are stored in the operator's account.
   preset: state('prompt'),
-  // Members of LiteLLM: the address to which the operator's credential is sent, and the choice of the credential.
+  // LiteLLM: the address to which the operator's credential is sent, and the choice of the credential.
   ...Object.fromEntries(
     [
       ...['api_base', 'base_url', 'user_config', 'aws_bedrock_runtime_endpoint', 'aws_sts_endpoint', 'aws_role_name'],
@@ -76,10 +73,7 @@ const CONTENT_AT_TOP = [
   ...['service_tier', 'stream', 'stream_options', 'temperature', 'top_p'],
 ];
 
-/**
- * @param content Documented members that do not refer to state.
- * @param rules Members with rules that are specific to the protocol.
- */
+/** @param content documented members that do not refer to state */
 export function topMembers(content: readonly string[], rules: Readonly<Record<string, Rule>>): Members {
   const known = [...CONTENT_AT_TOP, ...content].map((name): [string, Rule] => [name, 'content']);
   return new Members({ ...Object.fromEntries(known), ...STATE_AT_TOP, ...rules }, 'field');
@@ -87,7 +81,7 @@ export function topMembers(content: readonly string[], rules: Readonly<Record<st
 
 export const MEDIA_PLACES = {
   url: { text: 'media' },
-  // A member of Amazon Bedrock and Google.
+  // Amazon Bedrock and Google.
   uri: LINK,
   s3Location: open({ uri: LINK }),
   fileUri: LINK,
@@ -97,7 +91,7 @@ export const MEDIA_PLACES = {
 
 const MEDIA_MEMBERS = openMembers({ ...MEDIA_PLACES, file_data: 'content' });
 
-/** Audio in a content block. All vendors except OpenAI accept an address in place of the bytes. */
+/** All vendors except OpenAI accept an address in place of the bytes. */
 const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
 
 /** An image, a video or audio, given by its address, by its bytes, or by an object that contains either. */
@@ -107,7 +101,7 @@ export const MEDIA: Form = {
   members: MEDIA_MEMBERS,
 };
 
-/** Members of content blocks of all vendors, because relays translate blocks between protocols. */
+/** Members of content blocks of all vendors, because relays translate between protocols. */
 export const BLOCK_MEMBERS: Readonly<Record<string, Rule>> = {
   text: { text: 'prose' },
   file_id: state('file'),
@@ -124,5 +118,5 @@ export const BLOCK_MEMBERS: Readonly<Record<string, Rule>> = {
   tools: 'tools',
 };
 
-/** Text for the model, or an object that refers to a stored prompt, as in responses requests. */
+/** Text for the model, or an object that refers to a stored prompt. */
 export const STORED_PROMPT: Form = { text: 'setting', items: 'content', members: openMembers({ id: state('prompt') }) };

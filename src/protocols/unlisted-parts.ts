@@ -1,6 +1,6 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** A tool or a tool member that the gateway does not know, so that it cannot determine to which state it refers. */
+/** An unknown tool or tool member, which might refer to provider state. */
 export interface UnlistedPart {
   /** The setting that allows the part at a provider (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
   readonly name: string;
@@ -10,11 +10,7 @@ export interface UnlistedPart {
 
 const UNLISTED_MAX = 64;
 
-/**
- * Adds a part, unless the list contains its name.
- *
- * @throws GatewayError `invalidRequest` if the list has too many parts.
- */
+/** @throws GatewayError `invalidRequest` if the list has too many parts */
 export function addUnlisted(list: UnlistedPart[], part: UnlistedPart): void {
   if (list.some(({ name }) => name === part.name)) return;
   if (list.length === UNLISTED_MAX) {

@@ -21,10 +21,7 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>;
 
 export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesDependencies) {
   return {
-    /**
-     * Changes an account. Every node drops the cached keys of the account. With `too_many_models`, the rate limits would name too many
-     * models and nothing is changed.
-     */
+    /** With `too_many_models`, the rate limits would name too many models and nothing is changed. */
     async change(
       accountId: string,
       { fields, rates, ...terms }: AccountChange,

@@ -4,10 +4,7 @@ import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
 
-/**
- * The idempotency key of a request and its content. A repeated request returns the first account; a request with other content is a
- * conflict.
- */
+/** A repeated request returns the first account. A repeat of the key with another request is a conflict. */
 interface KeyedAccountRequest {
   readonly idempotencyKey: string;
   readonly request: string;
@@ -19,7 +16,7 @@ export interface NewAccount {
   readonly email: string | null;
   readonly verified: boolean;
   readonly dailyCapNano: bigint | null;
-  /** Amount of the first top-up; if it is 0 or absent, there is no top-up. */
+  /** Amount of the first top-up; 0 or absent: no top-up. */
   readonly openingNano?: bigint;
   /** Absent or `null`: a repeated request creates another account. */
   readonly keyed?: KeyedAccountRequest | null;
@@ -53,14 +50,11 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
 export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all'>, place: Place) => ({
-  /**
-   * Returns the id of the new account. A repeated request returns the id of the first account, or `null` if the idempotency key belongs to
-   * a different request.
-   */
+  /** Returns the id of the new account, or of the first one for a repeat; `null` if the key belongs to another request. */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {
-      // Unlike other transactions over both homes, this one does not lock the balance first: no other transaction knows the account.
+      // The balance need not be locked first: no other transaction knows the account.
       const first = keyed === null ? id : await requestedFirst(transaction, keyed, id, at);
       if (first !== id) return first;
       await transaction.query(insertBalance, [id, dailyCapNano]);
@@ -74,7 +68,6 @@ export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all
   },
 });
 
-/** Returns the id of the first account that was requested with the idempotency key; `null` if that request was different. */
 async function requestedFirst(
   transaction: TransactionOverBoth,
   { idempotencyKey, request }: KeyedAccountRequest,

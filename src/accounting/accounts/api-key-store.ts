@@ -23,7 +23,7 @@ export const KEYS = selection({
   scopes: listColumn<KeyScope>('scopes'),
   /** The user who owns the key; `null`: the key belongs to the account. */
   userId: orNull(textColumn('user_id')),
-  /** Name of the user who owned the key before leaving the account; `null`: the key has no former owner. */
+  /** Name of the owner who has left the account. */
   formerUserName: orNull(textColumn('former_user_name')),
 });
 
@@ -63,7 +63,6 @@ const selectKeyNames: Statement = {
   text: 'select id, name from api_keys where id = any ($1::text[])',
 };
 
-/** If the key is already revoked, the date of the first revocation stays. */
 const revokeKey: Statement = {
   name: 'accounts.revoke-key',
   text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning account_id`,
@@ -82,14 +81,13 @@ export interface NewKey {
   readonly userId?: string | null;
   /** Maximum number of keys of the user. If it is absent, only the limits of the account apply. */
   readonly ownKeys?: OwnKeysLimit | undefined;
-  /** Whether another program created the key. If so, every node is notified and starts to look up keys of other formats. */
+  /** Whether another program created the key. If so, every node starts to look up keys of other formats. */
   readonly isImported?: boolean;
-  /** Whether the key is created as a revoked key. */
   readonly isRevoked?: boolean;
   readonly at: Date;
 }
 
-/** Filters for a list of keys. Absent and `null` members do not filter. */
+/** Members that are absent or `null` do not filter. */
 interface KeyFilter {
   readonly userId?: string | null;
   readonly status?: KeyStatus | null;
@@ -100,16 +98,15 @@ export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const;
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export interface ApiKeyStore {
-  /** @throws TooManyKeysError, NoMemberError */
   insertKey(key: NewKey): Promise<ApiKey>;
-  /** Lists keys, newest first. */
+  /** Newest first. */
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
-  /** Ids of a user's keys, newest first, including revoked ones. */
+  /** Newest first, including revoked keys. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Returns the account id of the revoked key, or `null` if the key does not exist. Every node drops the account's cached keys. */
+  /** Returns the account id, or `null` if the key does not exist. Every node drops the account's cached keys. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   findKey(keyId: string): Promise<ApiKey | null>;
-  /** Returns key names by key id. Unknown ids are absent. */
+  /** Returns names by key id. Unknown ids are absent. */
   findKeyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 

@@ -7,22 +7,17 @@ import { PartitionScan } from '../partitions/partition-scan.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 
 /**
- * Deletes keys some days after they were revoked or expired, unless a call refers to them, so that an account that keeps creating and
- * revoking keys does not accumulate rows. Each key is checked once, when no new call can use it any more. A key that a call refers to at
- * that time is kept permanently. The limits and the last use of a key are deleted with it. Refusals, the audit log and notices keep the id
- * and name of the key in their own rows.
+ * Deletes keys some days after they ended, because an account can create and revoke keys all the time. A key with calls is kept
+ * permanently.
  */
 
-/** Number of days for which an ended key is kept. Until then, clients that still use the key learn that it was revoked or has expired. */
+/** Until then, clients that still use the key learn that it was revoked or has expired. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
 
 const PAGE_ROWS = 200;
-/** Maximum number of keys checked per run. The next run continues where a run stopped. */
+/** Maximum number of keys checked per run. The next run continues there. */
 const RUN_ROWS = 20_000;
-/**
- * Nothing is deleted while the usage queue has more rows than this, or more calls are unresolved than `UNRESOLVED_MAX`: every page reads
- * all of them.
- */
+/** Each page reads the whole usage queue and all unresolved calls. If there are more rows than these, nothing is deleted. */
 const QUEUED_MAX = 100;
 const UNRESOLVED_MAX = 1_000;
 
@@ -31,16 +26,14 @@ const readProgress: Statement = {
   text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
 };
 
-/** The condition prevents progress from going back, because another node might have advanced it further. */
+/** The condition keeps progress that another node has advanced further. */
 const setProgress: Statement = {
   name: 'ended-keys.set-progress',
   text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/**
- * Selects whether nearly all calls are included in the usage sums, which show the keys that have calls. Scans the queue, which is short.
- */
+/** Whether the usage sums, which show the keys that have calls, are nearly complete. Scans the queue, which is short. */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done
@@ -48,10 +41,7 @@ const selectReadiness: Statement = {
 from usage_backfill b`,
 };
 
-/**
- * Selects whether the index calls_by_status exists: databases older than the baseline migration might lack it. This statement is separate
- * because Citus rejects a statement that reads its catalog and two tables.
- */
+/** Databases older than the baseline migration might lack the index. Citus rejects a statement that reads its catalog and two tables. */
 const selectIndexReadiness: Statement = {
   name: 'ended-keys.select-index-readiness',
   text: `select coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready`,
@@ -64,10 +54,10 @@ const selectFewUnresolved: Statement = {
 from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
 };
 
-/** SQL expression: whether a row exists. It needs one index lookup for each key; PostgreSQL might execute `exists` by hashing all rows. */
+/** SQL: whether a row exists, by one index lookup. For `exists`, PostgreSQL might hash all rows. */
 const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
 
-/** Selects ended keys in the order in which they ended. Uses the index api_keys_by_end. */
+/** In the order in which keys ended. Uses the index api_keys_by_end. */
 export const selectEnded: Statement = {
   name: 'ended-keys.select',
   text: `select account_id, id, least(revoked_at, expires_at)::text as ended_at from api_keys
@@ -76,11 +66,7 @@ where (revoked_at is not null or expires_at is not null) and least(revoked_at, e
 order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
 };
 
-/**
- * Selects the keys that a call refers to: a call in the usage sums, in the usage queue, unresolved, or in flight. It is one statement
- * because calls move from one of these states to another. The list of keys can be read before it, because no new call uses them. Uses
- * usage_rollups_by_key, primary keys and calls_by_status.
- */
+/** One statement, because calls move between these states. Uses usage_rollups_by_key, primary keys and calls_by_status. */
 export const selectNamed: Statement = {
   name: 'ended-keys.select-named',
   text: `with queued as materialized (
@@ -103,7 +89,7 @@ const deleteKeys: Statement = {
   text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
-/** Deletes all rows of a partition that exist only for these keys. Uses primary keys. */
+/** Uses primary keys. */
 const deleteLimits: Statement = {
   name: 'ended-keys.delete-limits',
   text: `with limits as (
@@ -116,9 +102,8 @@ delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 
 interface EndedKey {
   account_id: string;
-  /** Key id, unique across all accounts. */
   id: string;
-  /** The timestamp as text, because a JavaScript date drops the microseconds. */
+  /** As text, because a JavaScript date drops the microseconds. */
   ended_at: string;
 }
 
@@ -135,7 +120,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
     return true;
   }
 
-  /** Deletes keys with their limits. Changes of limits take the same lock, so no limit can be set for a deleted key. */
+  /** Changes of limits take the same lock, so no limit can be set for a deleted key. */
   const forget = (partition: PartitionPool, accountId: string, ids: readonly string[]): Promise<void> =>
     partition.transactionWithDirectory(async (transaction) => {
       await lockAccount(transaction, accountId);
@@ -151,22 +136,18 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
 
   return {
     /**
-     * Deletes keys that ended before an instant and that no call refers to, in the order in which they ended. Returns false if waits for
-     * locks timed out; the affected keys are left for a later run. Keys are also left if their partition fails, or if it cannot tell which
-     * keys calls refer to.
+     * Oldest first. Returns false if a wait for a lock timed out; the affected keys are left for a later run.
      *
      * @throws PartitionError of the first failed partition, after the other partitions are done.
      */
     async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionScan(partitions);
       const telling = new Map<PartitionPool, boolean>();
-      /** Whether a key was skipped. The next run begins with the first skipped key. */
+      /** The next run begins with the first skipped key. */
       let isLeft = false;
       let isAll = true;
 
-      /**
-       * Deletes keys that no call refers to, in one transaction per account, so that no account stays locked while others are processed.
-       */
+      /** One transaction per account, so that no account stays locked while others are processed. */
       async function forgetUnnamed(partition: PartitionPool, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);
@@ -212,7 +193,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
         await forgetPage(page);
         if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
-        // Progress does not move past skipped and locked keys, so that the next run reads them again.
+        // The next run reads skipped and locked keys again.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
         isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }

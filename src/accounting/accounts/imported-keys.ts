@@ -4,10 +4,9 @@ import type { Clock } from '../../lib/clock.ts';
 const TRUST_MS = 60_000;
 
 /**
- * Determines whether the directory has imported keys. Only then does the gateway look up keys of other formats.
+ * Keys of other formats are looked up only if the directory has imported keys.
  *
- * @param read queries the database. If it fails, the last known value is used. The initial value is true, so that the lookup of a key
- * itself reports that the database is down.
+ * @param read if it fails, the last known value is used, at first true
  */
 export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,
@@ -17,7 +16,7 @@ export function createImportedKeys(
   let known = true;
   let trustedUntilMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | null = null;
-  /** Incremented by `forget`, because a read that was pending at that time might return an outdated value. */
+  /** Incremented by `forget`, because the result of a pending read might be outdated. */
   let generation = 0;
 
   async function readAgain(): Promise<boolean> {
@@ -32,10 +31,7 @@ export function createImportedKeys(
   }
 
   return {
-    /**
-     * Returns whether imported keys exist. Unauthenticated requests trigger this read, so at most one read runs at a time, and its result
-     * is cached for a minute.
-     */
+    /** Unauthenticated requests trigger this read. Therefore at most one read runs at a time, and its result is cached for a minute. */
     async areThere(): Promise<boolean> {
       if (clock.nowMs() < trustedUntilMs) return known;
       reading ??= readAgain();

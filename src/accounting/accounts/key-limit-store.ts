@@ -20,26 +20,19 @@ export type KeyLimitChange = ChangeOf<KeyLimits>;
 export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
-  /**
-   * Changes the given limits and returns all limits of the key or member; `null` if the account does not exist. The caller has checked that
-   * the key or member exists.
-   */
+  /** Returns all limits of the key or member; `null` if the account does not exist. The caller has checked that the owner exists. */
   change(accountId: string, ownerId: string, change: ChangeOf<Limits>): Promise<Limits | null>;
-  /** Returns limits by owner id. Owners without a row are absent. */
+  /** Limits by owner id. Owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
 
 export type KeyLimitStore = LimitStore<KeyLimits>;
 
-/** A member's limits apply to all keys of the member together. */
 export type MemberLimitStore = LimitStore<MemberLimits>;
 
 function limitsOf<Limits extends object>(name: string, columns: TableColumns<Limits>) {
   const { fields, list, names } = columns;
-  /**
-   * It is one statement, so that concurrent changes of different limits both take effect. The parameters from $3 on are the limits,
-   * followed by flags that select which of them to set.
-   */
+  /** One statement, so that concurrent changes both take effect. From $3 on: the limits, then flags that select which to set. */
   const changeLimits: Statement = {
     name: `${name}.change`,
     text: `insert into key_limits as l (account_id, key_id, ${names.join(', ')})
@@ -73,7 +66,7 @@ ${names
       ...columns.valuesOf(given),
       ...values.map((value) => value !== undefined),
     ]);
-    // A separate query instead of `returning`: there, Citus does not allow the function that reads lists.
+    // A separate query, because in `returning` Citus does not allow the function that reads lists.
     const rows = await transaction.query(selectLimits, [accountId, toArray([ownerId])]);
     return columns.read(rows[0]!);
   }

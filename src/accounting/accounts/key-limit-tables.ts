@@ -12,24 +12,17 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/**
- * Limits of keys and members, and the counters of their use. The admin API, admission, key replacement and the audit derive their columns
- * from this file.
- *
- * A row whose `key_id` is a user id limits that member across all keys of the member. The row is kept when the member leaves the account:
- * some keys might remain, and a member who returns continues with the use counted so far.
- */
+/** A row whose `key_id` is a user id limits that member across all keys. It is kept when the member leaves, in case the member returns. */
 
-/** Prefix of user ids. Key ids have a different prefix. */
-const PERSON = 'usr_';
+const USER_ID_PREFIX = 'usr_';
 
-export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(PERSON);
+export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(USER_ID_PREFIX);
 
-/** SQL condition: whether a row of limits belongs to a key, not to a member. */
-export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${PERSON}')`;
+/** SQL: whether a row limits a key, not a member. */
+export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${USER_ID_PREFIX}')`;
 
 const CAPS = {
-  /** Maximum spend per day, week and month in the billing time zone, and in total. */
+  /** Maximum spend per period in the billing time zone. */
   dailySpendCapNano: orNull(bigintColumn('daily_spend_cap_nano')),
   weeklySpendCapNano: orNull(bigintColumn('weekly_spend_cap_nano')),
   monthlySpendCapNano: orNull(bigintColumn('monthly_spend_cap_nano')),
@@ -41,14 +34,13 @@ const CAPS = {
 export const LIMITS = tableColumns(CAPS);
 export type KeyLimits = RowOf<typeof LIMITS>;
 
-/** Limits of a member. For keys, the allowed models are stored in the directory instead. */
+/** The allowed models of keys are in the directory. */
 export const MEMBER_LIMITS = tableColumns({ ...CAPS, allowedModels: orNull(listColumn('allowed_models')) });
 export type MemberLimits = RowOf<typeof MEMBER_LIMITS>;
 
 const PERIODS = {
-  /** Start of the day that `spentNano` and `calls` count. */
   dayBeganAtMs: instantColumn('day_began_at'),
-  /** Sequence number of the counted day. A reservation stores it to identify the day that counts the call. */
+  /** Number of the counted day. A reservation stores it to identify the day that counts the call. */
   dayNo: countColumn('day_no'),
   weekBeganAtMs: instantColumn('week_began_at'),
   weekNo: countColumn('week_no'),
@@ -56,7 +48,7 @@ const PERIODS = {
   monthNo: countColumn('month_no'),
 };
 
-/** Use within the periods and in total. A replacement key takes it over. */
+/** Use that a replacement key takes over. */
 const USED = {
   spentNano: bigintColumn('spent_nano'),
   weekSpentNano: bigintColumn('week_spent_nano'),
@@ -65,16 +57,12 @@ const USED = {
   calls: countColumn('calls'),
 };
 
-/** How the audit recomputes a counter. */
 interface KeyCounterTerms {
-  /** Name of the counter in audit findings. */
   readonly counter: string;
-  /** `null`: the counter has no period, it counts the total. */
+  /** `null`: the counter has no period. */
   readonly period: 'day' | 'week' | 'month' | null;
   readonly of: 'charges' | 'calls';
-  /**
-   * Member name in `counted_before`, which contains the use taken over from a replaced key. No record of this key accounts for that use.
-   */
+  /** Name in `counted_before`, the use taken over from a replaced key. No record of the new key contains that use. */
   readonly before: string;
 }
 
@@ -96,7 +84,6 @@ export const KEY_COUNTERS = (Object.keys(USED) as Counted[]).map((field) => ({
 
 export const TAKEN_OVER = tableColumns({ ...CAPS, ...PERIODS, ...USED });
 
-/** Counts that a replacement key does not take over: amounts held by calls in flight, and the number of call records. */
 const OWN = {
   reservedNano: bigintColumn('reserved_nano'),
   inFlight: countColumn('in_flight'),

@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import type { DirectoryQueryable } from '../../db/home-pools.ts';
 import { lockAccountRow } from './account-row-store.ts';
 
-/** Maximum number of keys, starting with the newest, whose calls, refusals and usage a member can see. */
+/** Maximum number of keys, newest first, whose calls, refusals and usage a member can see. */
 const OWN_KEYS_SHOWN = 500;
 
 /** Uses the index api_keys_by_user. */
@@ -12,10 +12,7 @@ const selectOwnKeyIds: Statement = {
 };
 
 export const ACTIVE_KEYS_MAX = 1_000;
-/**
- * Maximum number of keys that an account can create in a day, including replacements. Each key occupies a row for some days
- * (`ended-key-store.ts`).
- */
+/** Includes replacements. Each key occupies a row for some days (`ended-key-store.ts`). */
 export const KEYS_A_DAY_MAX = 1_000;
 
 const countKeys: Statement = {
@@ -44,10 +41,7 @@ export interface OwnKeysLimit {
   readonly keysMax: number;
 }
 
-/**
- * The limit that was exceeded: `own` limits the keys of the user, `active` the usable keys of the account, `made` the keys created in a
- * day.
- */
+/** `own`: keys of the user; `active`: usable keys of the account; `made`: keys created in a day. */
 export type KeysLimit = 'own' | 'active' | 'made';
 
 export class TooManyKeysError extends Error {
@@ -64,15 +58,10 @@ const selectMembership: Statement = {
   text: 'select from memberships where account_id = $1 and user_id = $2',
 };
 
-/** The owner or the creator of the key is not a member of the account, or no longer one. */
+/** The owner or the creator of the key is not a member of the account. */
 export class NoMemberError extends Error {}
 
-/**
- * Checks that a user is a member of an account, within a transaction that creates a key and holds the lock of the account's row. The
- * removal of a member takes the same lock, so a key either exists before the removal, which then finds it, or is not created.
- *
- * @throws NoMemberError
- */
+/** Requires the lock of the account's row, which the removal of a member also takes. @throws NoMemberError */
 export async function requireMembership(
   transaction: DirectoryQueryable,
   accountId: string,
@@ -83,10 +72,7 @@ export async function requireMembership(
 }
 
 /**
- * Checks the limits on the number of keys before the caller's transaction creates a key.
- *
- * @param own the limit of the user who creates the key
- * @param replaces whether the new key replaces another one: an account that exceeds its limit can still replace keys
+ * @param replaces an account that exceeds its limit can still replace keys
  * @throws TooManyKeysError
  */
 export async function requireCapacityForKey(
@@ -96,7 +82,6 @@ export async function requireCapacityForKey(
   at: Date,
   replaces: boolean,
 ): Promise<void> {
-  // The lock makes concurrent requests count keys one after the other.
   await lockAccountRow(transaction, accountId);
   const [row] = await transaction.query<Record<KeysLimit, number>>(countKeys, [accountId, own?.userId ?? null, at]);
   const keys = row!;

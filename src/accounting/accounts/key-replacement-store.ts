@@ -8,9 +8,7 @@ import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/**
- * Ends the replaced key, never later than its own expiry. If no time is left, the key is revoked instead, because clocks of nodes differ.
- */
+/** The replaced key never gets a later expiry. With no time left it is revoked instead, because clocks of nodes differ. */
 const endKey: Statement = {
   name: 'keys.end-replaced',
   text: `update api_keys set
@@ -30,22 +28,19 @@ from api_keys where id = $1
 returning ${KEYS.list}`,
 };
 
-/** SQL arguments that copy the counters of the old key in the format of `counted_before`. */
+/** SQL: the counters of the old key in the format of `counted_before`. */
 const COUNTED_BEFORE = [
   ...['day', 'week', 'month'].map((period) => `'${period}', ${placeSql(`${period}_no`, `${period}_began_at`)}`),
   ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
 ].join(', ');
 
-/** This is a separate statement, because Citus does not allow this function in a statement that inserts what it reads. */
+/** A separate statement, because Citus does not allow this function in a statement that inserts what it reads. */
 const selectCounted: Statement = {
   name: 'keys.select-counted',
   text: `select jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits where account_id = $1 and key_id = $2`,
 };
 
-/**
- * Copies the limits and the counted use to the new key. Call records of that use refer to the old key, so the new key stores the use as
- * `counted_before`. Calls in flight still count for the old key when they end.
- */
+/** Call records of the counted use refer to the old key, so the new key stores the use as `counted_before`. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
@@ -66,7 +61,7 @@ export interface KeyReplacement {
   readonly id: string;
   readonly keyHash: Buffer;
   readonly prefix: string;
-  /** Expiry of the new key; `null`: it does not expire. */
+  /** `null`: the new key does not expire. */
   readonly expiresAt: Date | null;
   /** Milliseconds for which the old key stays valid. */
   readonly keepOldMs: number;
@@ -78,12 +73,7 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
 export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
-    /**
-     * Creates a key with the name, allow-lists, scopes, user or former user, limits and counted use of another key, and ends the other key.
-     * Returns `null` if the other key does not exist, is revoked or has expired.
-     *
-     * @throws TooManyKeysError, NoMemberError
-     */
+    /** Returns `null` if the replaced key does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
       const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
       const until = new Date(at.getTime() + keepOldMs);

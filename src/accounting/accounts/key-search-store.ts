@@ -53,9 +53,8 @@ where k.key_hash = $1`,
 };
 
 /**
- * Finds keys by the beginning of their prefix, newest first. The upper bound of the range is the prefix followed by the last code point.
- * All keys of the range are read before they are sorted: a backward scan of ids would read every key of the database if few keys match.
- * Uses the index api_keys_by_prefix.
+ * The matching keys are read before they are sorted: a backward scan of ids would read every key if few match. Uses the index
+ * api_keys_by_prefix.
  */
 const findByPrefix: Statement = {
   name: 'key-search.by-prefix',

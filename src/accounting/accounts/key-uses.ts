@@ -4,23 +4,20 @@ import type { KeyUse, KeyUseStore } from './key-use-store.ts';
 interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
-  /** Minimum time in milliseconds between two writes of the same key. */
+  /** Minimum time between two writes of the same key. */
   readonly everyMs?: number;
-  /** Milliseconds for which uses are collected before one write. */
+  /** Uses are collected for this time before one write. */
   readonly gatherMs?: number;
 }
 
 const EVERY_MS = 60_000;
 const GATHER_MS = 1_000;
-/** Maximum number of keys whose last write is remembered. With more keys, some are written more often. */
+/** If more keys are in use, some are written more often. */
 const NOTED_MAX = 100_000;
-/** Maximum number of keys waiting for the next write. Further keys are recorded at their next use. */
+/** If more keys wait, they are recorded at their next use. */
 const WAITING_MAX = 1_000;
 
-/**
- * Records when keys were last used, for display only: in batches, and at most once a minute per key. A failed write is dropped, because the
- * next use of the key replaces it.
- */
+/** Records when keys were last used, for display only. A failed write is dropped, because the next use of the key replaces it. */
 export function createKeyUses(options: KeyUsesOptions) {
   const { store, clock, everyMs = EVERY_MS, gatherMs = GATHER_MS } = options;
   const notedAtMs = new Map<string, number>();
@@ -47,7 +44,6 @@ export function createKeyUses(options: KeyUsesOptions) {
       waiting.push({ accountId, keyId, usedAtMs });
       timer ??= setTimeout(write, gatherMs).unref();
     },
-    /** Drops uses that are not written yet, and resolves when no write is pending. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

@@ -8,7 +8,7 @@ import type { KeyLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
-/** The key is stored in the directory and its limits in the account's partition. One transaction changes both. */
+/** One transaction changes the key in the directory and its limits in the account's partition. */
 
 const updateKey: Statement = {
   name: 'keys.update',
@@ -40,7 +40,6 @@ export type KeyWithLimitsStore = ReturnType<typeof createKeyWithLimitsStore>;
 
 export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
-    /** @throws TooManyKeysError, NoMemberError */
     async insert(key: NewKey, { limits, rates }: LimitChange): Promise<KeyWithLimits> {
       const { accountId, id: keyId } = key;
       const pool = await partitions.of(accountId);
@@ -54,10 +53,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
         };
       });
     },
-    /**
-     * Returns the changed key; `null` if the key does not exist; `too_many` if the rate limits would name too many models. Every node drops
-     * the account's cached keys.
-     */
+    /** Returns `null` if the key does not exist; `too_many` if the rate limits would name too many models. */
     async change(
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,

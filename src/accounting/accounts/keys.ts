@@ -16,12 +16,12 @@ interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'sc
   readonly userId: string | null;
 }
 
-/** A key that another program created and clients already use: its hash, and the prefix that lists show. */
-export type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
+/** A key that another program created and clients already use. */
+type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>>;
 
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
 
-/** A new key with its secret, which is not stored. */
+/** `text` is the secret, which is not stored. */
 interface MadeKey {
   readonly key: ApiKey;
   readonly text: string;
@@ -39,10 +39,7 @@ interface KeysDependencies {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/**
- * Creates, changes and replaces keys. Every node is notified of a change and drops the account's cached keys; this node drops them before
- * the change returns.
- */
+/** Every node drops the account's cached keys after a change; this node drops them before the change returns. */
 export function createKeys(dependencies: KeysDependencies) {
   const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = dependencies;
 
@@ -63,34 +60,20 @@ export function createKeys(dependencies: KeysDependencies) {
   }
 
   return {
-    /** @throws TooManyKeysError, NoMemberError */
     async make(asked: AskedKey): Promise<MadeKey & KeyWithLimits> {
       const { text, stored } = makeText();
       return { ...(await insert(asked, stored)), text };
     },
-    /**
-     * Creates a key whose secret clients already have. The gateway knows only its hash.
-     *
-     * @throws TooManyKeysError; StatementError if another key has the same hash.
-     */
+    /** @throws TooManyKeysError; StatementError if another key has the same hash. */
     makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
       insert(asked, { ...text, id: ids.next('key'), isImported: true }),
-    /**
-     * Returns the changed key; `null` if the key no longer exists; `too_many` if the rate limits would name too many models. In that case
-     * nothing is changed.
-     *
-     * @param key the key as read before the change
-     */
+    /** Returns `null` if the key no longer exists. With `too_many`, the rate limits would name too many models and nothing is changed. */
     async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
       const changed = await keysWithLimits.change(key, change);
       principals.forget(key.accountId);
       return changed;
     },
-    /**
-     * Returns the new key and the replaced one; `null` if the replaced key is revoked or has expired.
-     *
-     * @throws TooManyKeysError, NoMemberError
-     */
+    /** Returns `null` if the replaced key is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null> {
       const { text, stored } = makeText();
       const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });

@@ -8,11 +8,10 @@ import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 
 const LIMITED = selection({
   isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
-  /** Whether the account or the key has its own limits per minute. */
   isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
-  /** The user who owns the key, if the account sets limits for this member; otherwise `null`. */
+  /** The owner of the key, if the account limits this member; otherwise `null`. */
   memberId: orNull(textColumn(`case when coalesce(${LIMITS.of('m')}) is not null then k.user_id end as member_id`)),
-  /** Models that the member may call; `null`: every model. */
+  /** `null`: every model. */
   memberModels: selection({ allowedModels: orNull(listColumn('allowed_models')) })
     .from('m')
     .to(({ allowedModels }) => allowedModels),
@@ -20,7 +19,7 @@ const LIMITED = selection({
 
 export type KeyLimitation = RowOf<typeof LIMITED>;
 
-/** Selects one row per key, in the order of the given keys. Uses primary keys. */
+/** In the order of the given keys. Uses primary keys. */
 const selectLimited: Statement = {
   name: 'accounts.select-limited',
   text: `select ${LIMITED.list}
@@ -39,7 +38,7 @@ export interface LookedUpKey {
 export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
 export const createLimitedKeyStore = (partition: PartitionPool) => ({
-  /** Returns one result per key, in the order of the given keys. Nodes are notified of every change, so results can be cached. */
+  /** In the order of the given keys. Results can be cached, because nodes are notified of every change. */
   async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
     const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));

@@ -5,7 +5,7 @@ import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-
 
 export type LimitedKeys = ReturnType<typeof createLimitedKeys>;
 
-/** Looks up which kinds of limits a key has. Concurrent lookups in the same partition share one statement. */
+/** Concurrent lookups in the same partition share one statement. */
 export function createLimitedKeys(store: LimitedKeyStore, questions: Questions) {
   const lookUps = new ItemBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),

@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import type { QueryableOf } from '../../db/home-pools.ts';
 import type { Home } from '../../db/homes.ts';
 
-/** Channel that notifies nodes to drop the cached keys of an account. The payload is the account id. */
+/** Notifies nodes to drop the cached keys of an account. The payload is the account id. */
 export const PRINCIPALS_CHANNEL = 'faregate_principals';
 
 /** PostgreSQL sends the notification on commit, so no node keeps data that it read before the change. */
@@ -11,7 +11,6 @@ const notifyPrincipals: Statement = {
   text: `select pg_notify('${PRINCIPALS_CHANNEL}', $1)`,
 };
 
-/** Makes every node drop the cached keys of an account. */
 export async function announceChange(transaction: QueryableOf<Home>, accountId: string): Promise<void> {
   await transaction.query(notifyPrincipals, [accountId]);
 }

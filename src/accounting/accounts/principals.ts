@@ -21,26 +21,23 @@ import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-stor
 export interface Principal {
   readonly accountId: string;
   readonly keyId: string;
-  /** The beginning of the key, as shown in lists. */
   readonly keyPrefix: string;
   readonly isKeyLimited: boolean;
-  /** The user who owns the key, if the account sets limits for this member; otherwise `null`. */
+  /** The owner of the key, if the account limits this member; otherwise `null`. */
   readonly memberId: string | null;
-  /** Canonical ids of the models that the key may call; `null`: every model. */
+  /** Canonical model ids; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
-  /** Canonical ids of the models that the member may call; `null`: every model. */
   readonly memberModels: ReadonlySet<string> | null;
-  /** Networks that may use the key; `null`: every network. */
+  /** `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
   readonly isRateLimited: boolean;
-  /** Whether the key can read the balance of the account. If not, it reads the remainder of its own budgets instead. */
+  /** If false, the key reads the remainder of its own budgets instead. */
   readonly seesBalance: boolean;
   readonly mayCall: boolean;
-  /** Whether the gateway has no other account, whose calls this one could delay. The value can change while a call runs. */
+  /** Whether the gateway has no other account. The value can change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
 
-/** Returns the cache key of an API key. It reveals nothing about the API key. */
 export const principalHash = (key: string): string => hash('sha256', key, 'base64');
 
 interface CachedStatus {
@@ -50,7 +47,7 @@ interface CachedStatus {
 }
 
 const MALFORMED = 'The API key is malformed. Keys begin with sk-fg- and have 44 characters.';
-/** Maximum size of the cache, in keys. Each entry of an allow-list counts as one more key. */
+/** In keys. Each entry of an allow-list counts as one more key. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
@@ -58,7 +55,7 @@ interface PrincipalsOptions {
   readonly store: KeyStatusStore;
   readonly limitedKeys: LimitedKeys;
   readonly partitions: Pick<KnownPartitions, 'note'>;
-  /** Database of the directory. Notifications cover the whole server, so this subscription also receives those that partitions send. */
+  /** Notifications cover the whole database server, so this subscription also receives those of partitions. */
   readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
   readonly clock: Clock;
@@ -67,20 +64,14 @@ interface PrincipalsOptions {
 
 export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
 
-/**
- * Authenticates API keys. Key statuses are cached; every node is notified of changes and drops the changed ones (contract 5). A node that
- * receives no notifications, which it notices within four seconds, reads every key from the database.
- */
+/** Caches the status of keys (contract 5). A node that misses notifications detects this within four seconds and then reads every key. */
 export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
-  // The limit is `maxSize`, because with `max` the cache would allocate memory for all entries at once.
+  // With `max`, the cache would allocate memory for all entries at once.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
-  /**
-   * Incremented whenever entries are dropped. A lookup that was pending at that time might have read the old row, so its result is not
-   * cached.
-   */
+  /** Incremented whenever entries are dropped. The result of a pending lookup might be outdated and is not cached. */
   let generation = 0;
-  /** Set when a second account is seen. From then on, no account counts as the only one, even if it is cached as such. */
+  /** From then on, a cached `isOnlyAccount` is ignored. */
   let hasSeveralAccounts = false;
 
   const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({
@@ -175,9 +166,8 @@ export async function createPrincipals(options: PrincipalsOptions) {
     /**
      * Throws some errors synchronously and rejects with others.
      *
-     * @param keyHash `principalHash` of the key, if the caller has it
-     * @param noted receives the principal of the key, even if the key is refused
-     * @throws GatewayError `invalidApiKey` with a message that states the reason, or `databaseDown`.
+     * @param noted receives the principal even if the key is refused
+     * @throws GatewayError `invalidApiKey`, whose message states the reason, or `databaseDown`.
      */
     authenticate(
       key: string,
@@ -193,10 +183,10 @@ export async function createPrincipals(options: PrincipalsOptions) {
         return lookUpUnknown(key, keyHash, noted);
       });
     },
-    /** Returns the cached principal of a key hash, even if the key is refused; `null` if it is not cached. */
+    /** `null` if the key is not cached. A refused key has a principal, too. */
     tenantOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
-    /** Drops the cached keys of an account on this node. The database notifies the other nodes. */
+    /** Affects this node; the database notifies the other nodes. */
     forget,
     close: (): Promise<void> => subscription.close(),
     get isNotified(): boolean {

@@ -13,7 +13,7 @@ const MAXIMA = tableColumns({
   tokensMax: orNull(countColumn('tokens_max')),
 });
 
-/** Maximum requests and tokens per minute; `null`: unlimited. */
+/** Per minute; `null`: unlimited. */
 export type RateMaxima = RowOf<typeof MAXIMA>;
 
 const PLACED = selection({
@@ -23,9 +23,9 @@ const PLACED = selection({
   maxima: MAXIMA,
 });
 
-/** Limits per minute of an account or a key: for all models together, and for single models. */
+/** The inherited maxima apply to all models together. */
 export interface RateLimits extends RateMaxima {
-  /** Limits of single models, by canonical model id. */
+  /** Separate limits of single models, by canonical model id. */
   readonly models: ReadonlyMap<string, RateMaxima>;
 }
 
@@ -37,7 +37,7 @@ export interface RateLimitChange extends MaximaChange {
   readonly models?: ReadonlyMap<string, MaximaChange> | undefined;
 }
 
-/** Maximum number of models for which an account or a key can have separate limits. A call might read a row for each model. */
+/** Maximum number of models with separate limits. A call might read a row for each model. */
 export const RATE_LIMITED_MODELS_MAX = 100;
 
 interface RateOwner {
@@ -46,13 +46,12 @@ interface RateOwner {
   readonly keyId: string | null;
 }
 
-/** SQL condition: whether a key `k` or its account has limits per minute. */
+/** SQL: whether a key `k` or its account has limits per minute. */
 export const IS_RATE_LIMITED = `exists (
     select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
       and (r.requests_max is not null or r.tokens_max is not null)
   )`;
 
-/** Sets the given maxima. Other maxima and the counters do not change. */
 const changeLimits: Statement = {
   name: 'rate-limits.change',
   text: `insert into rate_limits (account_id, key_id, model, requests_max, tokens_max)
@@ -65,9 +64,7 @@ on conflict (account_id, key_id, model) do update
   set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
 };
 
-/**
- * Deletes rows without limits. A row that counts use is kept: it might be the bucket of a limit from the configuration or of a model alias.
- */
+/** A row that counts use is kept: it might be the bucket of a limit from the configuration or of a model alias. */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
@@ -86,10 +83,7 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
 export function createRateLimitStore(database: PartitionPool) {
   return {
-    /**
-     * Changes the limits of an account or a key, and returns all its limits. If the limits would then name too many models, returns
-     * `too_many` and changes nothing. After a change, every node drops its cached keys of the account.
-     */
+    /** Returns all limits. With `too_many`, nothing is changed. After a change, every node drops its cached keys of the account. */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(
         database.transaction(async (transaction) => {
@@ -98,10 +92,10 @@ export function createRateLimitStore(database: PartitionPool) {
           return limits;
         }),
       ),
-    /** Returns limits by account id. Accounts without limits are absent. */
+    /** Limits by account id. Accounts without limits are absent. */
     ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
       readLimits(database, accountIds, [''], (row) => row.accountId),
-    /** Returns limits by key id. Keys without limits are absent. */
+    /** Limits by key id. Keys without limits are absent. */
     ofKeys(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, RateLimits>> {

@@ -13,10 +13,7 @@ import {
 import { ALLOW_LISTS } from './api-key-store.ts';
 import type { KeyScope } from './key-scopes.ts';
 
-/**
- * SQL condition: whether a key `k` can read the balance of its account. If members cannot see the balance, keys of account owners still
- * can, but keys of former owners cannot.
- */
+/** SQL: whether a key `k` can read the balance. If members cannot, keys of owners still can, but keys of former owners cannot. */
 const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
     select from memberships m where m.user_id = k.user_id and m.account_id = k.account_id and m.role = 'owner'))`;
 
@@ -35,10 +32,10 @@ const STATUSES = selection({
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),
 });
 
-/** The data about a key in the directory. The limits of the key are in the partition (`limited-key-store.ts`). */
+/** The directory's data about a key. The limits of the key are in the partition (`limited-key-store.ts`). */
 export type KeyStatus = RowOf<typeof STATUSES>;
 
-/** Looks up many keys in one statement, by the unique index api_keys_by_hash. `is_only_account` reads at most two rows of accounts. */
+/** Uses the unique index api_keys_by_hash. `is_only_account` reads at most two rows of accounts. */
 const selectStatuses: Statement = {
   name: 'accounts.select-standings',
   text: `select asked.position, ${STATUSES.of('k')}
@@ -50,11 +47,8 @@ join accounts a on a.id = k.account_id`,
 const isInRange = (range: string): string =>
   `coalesce((select true from api_keys where prefix collate "C" ${range} order by prefix collate "C" limit 1), false)`;
 
-/**
- * Selects whether a key exists whose prefix sorts before or after all prefixes of this gateway, as all imported keys do. Uses the index
- * api_keys_by_prefix.
- */
-export const selectImported: Statement = {
+/** Imported keys sort before or after all prefixes of this gateway. Uses the index api_keys_by_prefix. */
+const selectImported: Statement = {
   name: 'accounts.select-imported-keys',
   text: `select ${isInRange("< 'sk-fg-'")} or ${isInRange(">= 'sk-fg.'")} as are_there`,
 };
@@ -62,10 +56,7 @@ export const selectImported: Statement = {
 export type KeyStatusStore = ReturnType<typeof createKeyStatusStore>;
 
 export const createKeyStatusStore = (directory: DirectoryPool) => ({
-  /**
-   * Returns one status per hash, in the order of the hashes; `null` if no key has the hash. Nodes are notified of every change, so statuses
-   * can be cached.
-   */
+  /** One status per hash, in the order of the hashes; `null` if no key has the hash. */
   async findStatuses(keyHashes: readonly Buffer[], signal?: AbortSignal): Promise<(KeyStatus | null)[]> {
     const asked = toArray(keyHashes.map((hash) => `\\x${hash.toString('hex')}`));
     const statuses: (KeyStatus | null)[] = keyHashes.map(() => null);
@@ -74,18 +65,18 @@ export const createKeyStatusStore = (directory: DirectoryPool) => ({
       statuses[Number(row.position) - 1] = STATUSES.read(row);
     return statuses;
   },
-  /** Returns whether imported keys exist, including revoked ones. */
+  /** Includes revoked keys. */
   async hasImportedKeys(signal?: AbortSignal): Promise<boolean> {
     const [row] = await directory.query<{ are_there: boolean }>(selectImported, [], signal);
     return row!.are_there;
   },
 });
 
-/** The message states the reason, because clients would replace their keys after a plain 401. */
+/** After a plain 401, clients would replace their keys. */
 export const ACCOUNT_SUSPENDED =
   'The account of this API key is suspended. The key works again once the operator of this gateway resumes the account.';
 
-/** Returns the reason why a key is refused for every use; `null` if the key is accepted. */
+/** Returns `null` if the key is accepted. */
 export function refusalOfKey(status: KeyStatus, nowMs: number): string | null {
   if (status.isRevoked) return 'The API key has been revoked.';
   if (status.expiresAtMs !== null && status.expiresAtMs <= nowMs) return 'The API key has expired.';

@@ -14,9 +14,8 @@ const ACCOUNTS = selection({
   email: orNull(textColumn('email')),
   verified: booleanColumn('verified'),
   status: textColumn<AccountStatus>('status'),
-  /** The reason for the status, as stated by an operator; `null`: no reason was stated. */
   statusReason: orNull(textColumn('status_reason')),
-  /** `null`: the status has not changed since the account was created. */
+  /** `null`: the status has never changed. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
   createdAt: dateColumn('created_at'),
@@ -45,7 +44,7 @@ const selectAccount: Statement = {
   text: `select ${ACCOUNTS.list} from accounts where id = $1`,
 };
 
-/** Lists the accounts with an exact name or e-mail address. Uses accounts_by_name and accounts_by_email. Few accounts share a name. */
+/** Accounts with an exact name or e-mail address. Few accounts share a name. Uses accounts_by_name and accounts_by_email. */
 const listNamed: Statement = {
   name: 'accounts.list-named',
   text: `select id from (
@@ -61,7 +60,7 @@ const selectListed: Statement = {
 };
 
 interface AccountFilter {
-  /** Text that the name or e-mail address contains, ignoring case, or an account id. */
+  /** An account id, or a part of the name or e-mail address, ignoring case. */
   readonly search?: string | undefined;
   readonly name?: string | undefined;
 }
@@ -71,7 +70,7 @@ export interface AccountFields {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
-  /** Reason for the new status. If it is absent, the status has no reason. */
+  /** If it is absent, the new status has no reason. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
 }
@@ -82,7 +81,7 @@ export function createAccountStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),
-    /** Returns the changed account, or `null` if it does not exist. Every node drops its cached keys. */
+    /** Returns `null` if the account does not exist. Every node drops the account's cached keys. */
     updateAccount: (id: string, change: AccountFields, at: Date): Promise<Account | null> =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
@@ -100,10 +99,7 @@ export function createAccountStore(database: DirectoryPool) {
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),
-    /**
-     * Lists accounts, newest first. If the time limit is reached, returns the accounts found so far and where to continue. Without
-     * `timing`, it scans all accounts.
-     */
+    /** Newest first. At the time limit, returns the accounts found so far and where to continue. */
     async listAccounts(
       { search: part, name }: AccountFilter,
       beforeId: string | null,

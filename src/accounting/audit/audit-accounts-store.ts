@@ -4,9 +4,8 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * The SQL that compares accounts with their balances. Accounts are in the directory, balances in a partition. One transaction creates both,
- * and neither is ever deleted. Therefore an account that was read before a snapshot has its balance in the snapshot, and a balance in a
- * snapshot has an account that can be read after it.
+ * One transaction creates an account in the directory and its balance in a partition; neither is ever deleted. Therefore accounts are read
+ * before the snapshot of the balances, and accounts of unmatched balances are read again after it.
  */
 
 const selectAccounts: Statement = {
@@ -21,7 +20,7 @@ from unnest($1::text[]) as v (id)
 where not exists (select from balances b where b.account_id = v.id) limit ${BREACHES_MAX}`,
 };
 
-/** Selects balances of the range whose accounts are not among the ids in $3. */
+/** Selects balances of the range whose accounts are not in $3. */
 const selectUnknown: Statement = {
   name: 'audit.select-unknown-balances',
   text: `select b.account_id as id from balances b left join unnest($3::text[]) as v (id) on v.id = b.account_id
@@ -37,7 +36,6 @@ from unnest($1::text[]) as v (id)
 where not exists (select from accounts a where a.id = v.id and a.partition_no = $2::int)`,
 };
 
-/** Returns the ids of the accounts in a range that the directory assigns to a partition. */
 export async function readAccounts(
   directory: DirectoryQueryable,
   { after, upTo }: AccountRange,
@@ -47,10 +45,7 @@ export async function readAccounts(
   return rows.map(({ id }) => id);
 }
 
-/**
- * Compares the balances of a range with its accounts. `unknown` contains the account ids of balances that were not among the accounts read
- * before.
- */
+/** `unknown`: accounts of balances that are not among the given ids. */
 export async function compareBalances(
   partition: PartitionQueryable,
   { after, upTo }: AccountRange,
@@ -62,7 +57,7 @@ export async function compareBalances(
   return { breaches, unknown: unknown.map(({ id }) => id) };
 }
 
-/** Returns the balances whose accounts are not in the directory, or are assigned to another partition. */
+/** Returns balances whose account is missing in the directory or assigned to another partition. */
 export async function findUnplaced(
   directory: DirectoryQueryable,
   balances: readonly string[],

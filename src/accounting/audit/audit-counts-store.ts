@@ -4,12 +4,9 @@ import { placeSql } from '../counts/counted-use.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/**
- * The SQL that compares the counters of limits with sums of records. Each record states the counters and periods in which it counts
- * (`counts/counted-use.ts`).
- */
+/** Compares the counters of limits with sums of records, each of which states the counters that include it (`counts/counted-use.ts`). */
 
-/** What a counter counts, in which period (`null`: in total), and the invariant that an incorrect counter violates. */
+/** `period` is `null` for a total. An incorrect counter violates `invariant`. */
 interface CounterTerms {
   readonly of: 'charges' | 'calls' | 'tokens' | 'records';
   readonly period: 'day' | 'week' | 'month' | 'period' | null;
@@ -33,9 +30,7 @@ const COUNTERS = {
   ...OTHERS,
 } as { readonly [Name in Counter]: CounterTerms };
 
-/**
- * SQL expression: the name of a counter `c` in findings. The place of a counter ends with the start of its period in epoch milliseconds.
- */
+/** SQL: the name of a counter `c` in findings. The place of a counter ends with the start of its period in epoch milliseconds. */
 function wordsSql({ of, period }: CounterTerms): string {
   const counted = of === 'charges' ? 'spent' : of;
   if (period === null) return `'${of === 'charges' ? `${counted} in all` : counted}'`;
@@ -43,25 +38,24 @@ function wordsSql({ of, period }: CounterTerms): string {
   return `'${counted} in the ${period} since ' || to_char(${beganAt}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** SQL expression: a `case c.counter` with one branch for each counter. */
 const caseOf = (sqlOf: (terms: CounterTerms) => string): string =>
   `case c.counter ${Object.entries(COUNTERS)
     .map(([counter, terms]) => `when '${counter}' then ${sqlOf(terms)}`)
     .join('\n    ')} end`;
 
-/** A counter: its name, the day, week, month or period that it counts (its place), and its columns. */
+/** `place` names the day, week, month or plan period that the counter counts. */
 interface CounterSql {
   readonly counter: Counter;
-  /** SQL expression of the counted period; empty if the counter counts in total. */
+  /** The counted period as text; empty if the counter counts in total. */
   readonly place: string;
   readonly stored: string;
-  /** The members of `counted_before` that contain the place and the amount. */
+  /** Names of the period and the amount in `counted_before`. */
   readonly before: readonly [place: string | null, amount: string] | null;
-  /** SQL expression: the amount that calls in flight add to the counter. */
+  /** SQL: the amount that calls in flight add to the counter. */
   readonly inFlight?: string;
 }
 
-/** SQL expression: one row for each counter of a table row. `known` is the part of the counted amount that no record accounts for. */
+/** SQL: one row for each counter of a table row. `known` is the counted amount that no record contains. */
 function countersOf(row: string, counters: readonly CounterSql[]): string {
   const rows = counters.map(({ counter, place, stored, before, inFlight = '0' }) => {
     const known = before === null ? '0' : beforeSql(row, before, place);
@@ -114,13 +108,12 @@ const OF_SUBSCRIPTION: readonly CounterSql[] = [
   { counter: 'uses', place: '', stored: 's.use_no', before: null },
 ];
 
-/** SQL expression: the amount that dropped records add to a counter `v` of an owner. */
+/** SQL: the amount that dropped records add to a counter `v` of an owner. */
 const dropped = (row: string, owner: string): string => `coalesce((
     select sum(d.amount) from dropped_uses d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
     where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
   ), 0)`;
 
-/** SQL expression: the counters of keys and members that are sums of charges `c`. */
 const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   .flatMap(({ counter, period }) =>
     ['c.counted_key', `(c.counted_key -> 'member')`].map((counted) => {
@@ -130,14 +123,13 @@ const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   )
   .join(',\n      ');
 
-/** SQL expression: the counters of keys and members that are numbers of calls `u`. */
 const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
   .map(({ counter, period }) => `('${counter}', ${period === null ? "''" : `u.${period}`}, u.calls)`)
   .join(',\n      ');
 
 /**
- * An empty owner id means the account itself. Charges and calls are grouped by owner and period before they are assigned to counters. Most
- * groups belong to past periods, which no counter counts any more. Uses primary keys and the index of dropped_uses by account.
+ * An empty owner id means the account itself. Charges and calls are grouped by owner and period first, because no counter counts past
+ * periods. Uses primary keys and the index of dropped_uses by account.
  */
 export const auditCounters: Statement = {
   name: 'audit.counters',

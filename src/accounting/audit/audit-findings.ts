@@ -8,23 +8,21 @@ export interface InvariantResult {
   readonly breaches: readonly Breach[];
 }
 
-/** A violation of an invariant, as a row that a statement returns. */
 export interface FoundBreach {
   readonly invariant: string;
   readonly account_id: string;
   readonly detail: string;
 }
 
-/** The violations that a statement found in a partition. */
-export interface FoundIn {
+interface FoundIn {
   readonly partition: number;
   readonly breaches: readonly FoundBreach[];
 }
 
-/** Maximum number of violations that an audit lists for each invariant. */
+/** Maximum number of listed violations per invariant. */
 export const BREACHES_MAX = 100;
 
-/** The invariants, by the ids that statements use. Results are listed in this order. */
+/** By the ids that statements use. Results are listed in this order. */
 const INVARIANTS = {
   'account-balances': 'every account has a balance, and every balance has an account',
   'balance-sum': 'the balance is the sum of the ledger entries',
@@ -58,12 +56,11 @@ const INVARIANTS = {
 
 export type InvariantId = keyof typeof INVARIANTS;
 
-/** Collects the first violations of each invariant. */
 export class Findings {
   readonly #breaches = new Map(Object.keys(INVARIANTS).map((id) => [id, [] as Breach[]]));
   readonly #partitions: number;
 
-  /** @param partitions the number of partitions. If there are several, the detail of each violation names its partition. */
+  /** @param partitions if there are several, the detail of each violation names its partition */
   constructor(partitions: number) {
     this.#partitions = partitions;
   }

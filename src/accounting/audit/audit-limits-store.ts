@@ -2,21 +2,21 @@ import type { Statement } from '../../db/database.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** The SQL that compares limits with calls in flight, and refunds with charges. An account has few calls in flight and few refunds. */
+/** Compares limits with calls in flight, and refunds with charges. An account has few of both. */
 
-/** SQL condition: whether retention has dropped the call records of the month in which the call of an entry started. Uses primary keys. */
+/** SQL: whether retention has dropped the month in which the call of an entry started. Uses primary keys. */
 const isOfDroppedMonth = (row: string): string => `exists (
         select from dropped_calls d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
         where d.account_id = ${row}.account_id and d.month = month_of_call(${row}.call_id)
       )`;
 
-/** For each invariant, SQL that selects `(account_id, detail)` of each violation in a range. */
+/** For each invariant, SQL that selects `(account_id, detail)` of its violations. */
 const BREACHES: { readonly [Id in InvariantId]?: string } = {
   'reserved-sum': `select b.account_id, 'reserved ' || b.reserved_nano || ', reservations ' || coalesce(sum(r.amount_nano), 0) as detail
 from balances b left join reservations r on r.account_id = b.account_id and ${inRange('r')}
 where ${inRange('b')}
 group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
-  // The calls are looked up one by one in subqueries, so that no plan reads all calls of the accounts.
+  // Subqueries look up each call, so that no plan reads all calls of the accounts.
   refunds: `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || r.charge_nano as detail
 from (
   select e.account_id, e.call_id, sum(e.amount_nano) as refunded_nano, min(e.amount_nano) as least_nano,
@@ -60,7 +60,6 @@ having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.amou
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };
 
-/** One statement checks all of these invariants, because most audits read one small range. */
 export const auditLimits: Statement = {
   name: 'audit.limits',
   text: Object.entries(BREACHES)

@@ -2,18 +2,17 @@ import type { Statement } from '../../db/database.ts';
 import type { HomeQueryables } from '../../db/home-pools.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
-/** Determines the ranges of accounts that an audit reads. Each range is read in one snapshot. */
+/** An audit reads each range of accounts in one snapshot. */
 
-/** A range of accounts by id: `after` is exclusive, `upTo` is inclusive. */
+/** `after` is exclusive, `upTo` is inclusive. */
 export interface AccountRange {
   readonly after: string;
   readonly upTo: string;
 }
 
-/** SQL condition: whether a row belongs to an account in the range ($1, $2]. */
+/** SQL: whether a row belongs to an account in the range ($1, $2]. */
 export const inRange = (row: string): string => `${row}.account_id > $1::text and ${row}.account_id <= $2::text`;
 
-/** Maximum number of accounts and approximate number of ledger entries in a range. */
 export interface RangeSize {
   readonly accountsMax: number;
   /** A range ends with the account that reaches this number of ledger entries. */
@@ -22,7 +21,7 @@ export interface RangeSize {
 
 const RANGES = selection({
   accounts: intColumn('accounts'),
-  /** The last account id of the range; `null` if no table has an account after $1. */
+  /** `null`: no table has an account after $1. */
   upTo: orNull(
     textColumn(`case when is_last then (
   select max(account_id) from (
@@ -37,8 +36,7 @@ const RANGES = selection({
 });
 
 /**
- * Selects the range after account $1: at most $2 accounts, with about $3 ledger entries according to their balances. The last range also
- * covers rows of accounts without a balance, up to the last account of the directory ($4). Uses the primary keys.
+ * At most $2 accounts with about $3 ledger entries. The last range also covers rows of accounts without a balance. Uses the primary keys.
  */
 const nextRange: Statement = {
   name: 'audit.next-range',
@@ -62,7 +60,7 @@ const selectLastAccount: Statement = {
   text: 'select id from accounts where partition_no = $1::int order by id desc limit 1',
 };
 
-/** Yields the ranges of a partition, in the order of account ids. */
+/** In the order of account ids. */
 export async function* accountRanges(
   { directory, partition }: HomeQueryables,
   number: number,

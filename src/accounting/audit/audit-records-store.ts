@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import { BREACHES_MAX } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** The SQL that compares the tables that grow with every call: balances with ledger entries, and call records with charges. */
+/** Compares the tables that grow with every call: balances with ledger entries, and call records with charges. */
 
 /** Uses index-only scans of primary keys. */
 export const countRecords: Statement = {
@@ -42,17 +42,11 @@ union all (
 )`,
 };
 
-/**
- * SQL condition: whether the reserved amount of a call record `s` is wrong. Only records of unresolved and resolved calls contain a
- * reserved amount. Unresolved calls have no charge; the charge of a resolved call does not exceed the reserved amount.
- */
+/** SQL: whether the reserved amount of a call record `s` is wrong. Only unresolved and resolved calls have one; it bounds the charge. */
 const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano is not null
       when 'resolved' then s.charge_nano > coalesce(s.reserved_nano, 0) else s.reserved_nano is not null end`;
 
-/**
- * Joins call records and charges in both directions. Charges without a record must equal the sums of dropped records, in number and amount,
- * by account and by the month of the call's id. Uses the primary keys of the months and ledger_one_charge_a_call.
- */
+/** Charges without a record must equal the sums of dropped records. Uses the primary keys of the months and ledger_one_charge_a_call. */
 export const auditCalls: Statement = {
   name: 'audit.calls',
   text: `with suspects as materialized (

@@ -12,16 +12,11 @@ import { auditCalls, auditLedgers, countRecords } from './audit-records-store.ts
 import { auditUsage } from './audit-usage-store.ts';
 import { compareGifts, findWithoutRedemption, readRedemptions } from './audit-vouchers-store.ts';
 
-/**
- * The audit reads each partition in ranges of accounts. No invariant spans accounts, so each range is read in its own snapshot. A snapshot
- * ends early enough not to prevent the server from vacuuming (docs/decisions/0078-audits-by-snapshots.md). Each statement selects the
- * violations in a range. Rows of the directory are read before and after the snapshot of the partition rows with which they are compared.
- */
+/** Each range of accounts has its own snapshot, because a long one would prevent vacuuming (docs/decisions/0078-audits-by-snapshots.md). */
 
-/** The number of rows that an audit has read so far. */
+/** Numbers of rows read so far. */
 export interface AuditProgress {
   readonly accounts: number;
-  /** Number of accounts at the start of the audit. */
   readonly accountsTotal: number;
   readonly entries: number;
   readonly calls: number;
@@ -29,18 +24,15 @@ export interface AuditProgress {
 
 export interface AuditOptions extends Partial<RangeSize> {
   readonly onProgress?: (progress: AuditProgress) => void;
-  /** Stops the audit after the current statement. The audit then rejects with the signal's reason. */
+  /** Stops the audit after the current statement. It then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Runs the audit of each range. It can pause between ranges, so that other work can use the database. */
+  /** Runs the audit of each range, and can pause between ranges. */
   readonly pace?: Pace;
 }
 
-/**
- * A range of this size takes about a second. Smaller ranges take more processor time in total (docs/decisions/0078-audits-by-snapshots.md).
- */
+/** A range takes about a second. Smaller ranges take more processor time in total (docs/decisions/0078-audits-by-snapshots.md). */
 const RANGE_SIZE: RangeSize = { accountsMax: 10_000, entriesMax: 100_000 };
 
-/** Each statement selects the violations in a range. */
 const OF_PARTITION: readonly Statement[] = [auditLedgers, auditLimits, auditUsage, auditCalls, auditCounters];
 
 const countAccounts: Statement = { name: 'audit.count-accounts', text: 'select count(*)::int as n from balances' };
@@ -49,10 +41,7 @@ const beginSnapshot: Statement = {
   name: 'audit.begin-snapshot',
   text: 'begin isolation level repeatable read, read only',
 };
-/**
- * Prevents retention from dropping tables. The lock is taken before the snapshot begins: a table dropped in between would be missing even
- * in an older snapshot.
- */
+/** Prevents retention from dropping tables. Taken before the snapshot begins, because even an older snapshot lacks a dropped table. */
 const keepRecords: Statement = { name: 'audit.keep-records', text: 'lock table only calls in access share mode' };
 const endSnapshot: Statement = { name: 'audit.end-snapshot', text: 'commit' };
 const rollBack: Statement = { name: 'audit.roll-back', text: 'rollback' };
@@ -73,18 +62,12 @@ async function inSnapshot<Result>(reader: PartitionQueryable, work: () => Promis
 
 type Closable = { close(): Promise<void> };
 
-/** The databases of the directory and of all partitions. */
 export interface AuditedDatabases {
   readonly directory: Pick<PartitionedDatabases['directory'], 'audit' | 'openTables'>;
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
-/**
- * Checks every invariant on the whole database while calls continue. The ledger is consistent if no invariant is violated. Accounts that
- * are created after the last range was chosen are checked by the next audit.
- *
- * @throws PartitionError of the first partition that does not respond, if there are several partitions.
- */
+/** Checks every invariant while calls continue. The next audit checks accounts that are created after the last range was chosen. */
 export function auditLedger(
   { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
@@ -148,7 +131,7 @@ async function auditPartitions(
   return findings.results();
 }
 
-/** Audits one range. Returns the number of ledger entries and call records read. */
+/** Returns the number of ledger entries and call records read. */
 async function auditRange(
   tables: PartitionReaders,
   range: AccountRange,
@@ -179,7 +162,7 @@ async function auditRange(
   return records;
 }
 
-/** Wraps a reader. Once the signal is aborted, its queries reject instead of running. */
+/** Once the signal is aborted, queries of the reader reject. */
 const stoppable = <Which extends Home>(
   reader: QueryableOf<Which>,
   signal: AbortSignal | undefined,

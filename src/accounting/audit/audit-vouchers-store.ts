@@ -5,12 +5,11 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * The SQL that compares redeemed vouchers with their gifts. Redemptions are in the directory, gifts in a partition. One transaction inserts
- * both, and neither changes afterwards. Therefore a redemption that was read before a snapshot has its gift in the snapshot, and a gift in
- * a snapshot has a redemption that can be read after it.
+ * One transaction inserts a redemption in the directory and its gift in a partition; neither changes. Therefore redemptions are read before
+ * the snapshot of the gifts, and redemptions of unmatched gifts are read again after it.
  */
 
-/** Selects the redemptions of the accounts in a range, with the gifts of their vouchers. Uses voucher_redemptions_by_account. */
+/** Uses voucher_redemptions_by_account. */
 const selectRedemptions: Statement = {
   name: 'audit.select-redemptions',
   text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id
@@ -21,10 +20,7 @@ left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
 where ${inRange('r')}`,
 };
 
-/**
- * Selects redemptions that have neither a ledger entry of the voucher's value nor the voucher's subscription. Uses primary keys, one lookup
- * for each redemption.
- */
+/** Selects redemptions without a ledger entry of the voucher's value or the voucher's subscription. Uses primary keys. */
 const findUnpaid: Statement = {
   name: 'audit.find-unpaid-redemptions',
   text: `select 'vouchers' as invariant, v.account_id, 'voucher ' || v.id || case when v.subscription_id is null
@@ -46,10 +42,10 @@ where case when v.subscription_id is null
 limit ${BREACHES_MAX}`,
 };
 
-/** SQL expression: the hash of the voucher code in an idempotency key; null if the key contains none. */
+/** SQL: the hash of the voucher code in an idempotency key; null if the key contains none. */
 const CODE_HASH = `substring(idempotency_key from '^voucher ([0-9a-f]{64})$') as code_hash`;
 
-/** Selects ledger entries and subscriptions that vouchers gave. Uses ledger_voucher_entries and a primary key. */
+/** Uses ledger_voucher_entries and a primary key. */
 const selectGifts: Statement = {
   name: 'audit.select-voucher-gifts',
   text: `select account_id, entry_no, null::text as subscription_id, amount_nano, ${CODE_HASH}
@@ -59,7 +55,7 @@ select account_id, null, subscription_id, null, ${CODE_HASH}
 from subscription_requests q where ${inRange('q')} and idempotency_key like 'voucher %'`,
 };
 
-/** Selects gifts without a redemption. Uses the primary key. */
+/** Uses the primary key. */
 const findUnredeemed: Statement = {
   name: 'audit.find-unredeemed-gifts',
   text: `select 'vouchers' as invariant, v.account_id, case when v.entry_no is null then 'subscription ' || v.subscription_id || ', voucher none'
@@ -84,8 +80,7 @@ export interface Redemption {
   readonly plan_id: string | null;
 }
 
-/** A ledger entry or a subscription that a voucher gave. */
-export interface Gift {
+interface Gift {
   readonly account_id: string;
   readonly entry_no: bigint | null;
   readonly subscription_id: string | null;
@@ -99,7 +94,7 @@ export const readRedemptions = (
   partition: number,
 ): Promise<Redemption[]> => directory.query<Redemption>(selectRedemptions, [after, upTo, partition]);
 
-/** Compares the redemptions of a range with their gifts. Also returns all gifts of the range. */
+/** Also returns all gifts of the range. */
 export async function compareGifts(
   partition: PartitionQueryable,
   { after, upTo }: AccountRange,
@@ -119,7 +114,6 @@ export async function compareGifts(
   return { breaches, gifts: await partition.query<Gift>(selectGifts, [after, upTo]) };
 }
 
-/** Returns the gifts that have no redemption in the directory. */
 export async function findWithoutRedemption(
   directory: DirectoryQueryable,
   gifts: readonly Gift[],

@@ -8,8 +8,7 @@ import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import type { EndResult } from '../settlement/store.ts';
 import type { BatchStore } from './store.ts';
 
-/** Receives the size and duration of each batch, completed or failed, for metrics. */
-export interface BatchObserver {
+interface BatchObserver {
   ends(count: number, tookMs: number): void;
   admissions(count: number, tookMs: number): void;
 }
@@ -18,11 +17,11 @@ interface CallBatchDependencies {
   readonly store: BatchStore;
   readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
   readonly terms: () => AdmissionTerms;
-  /** Maximum number of admissions that wait; further ones are refused. Ends have the same maximum, counted separately. */
+  /** Maximum number of waiting admissions, and of waiting ends; further ones are refused. */
   readonly waitingItemsMax?: number | undefined;
-  /** Called when a call has ended in the database, even if its caller no longer waits. */
+  /** Called even if the caller of the end no longer waits. */
   readonly onEnded: (call: CallName) => void;
-  /** Called when an admission or an end begins to wait for the lock of its account. */
+  /** Called when an item begins to wait for the lock of its account. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
   readonly observer?: BatchObserver | undefined;
 }
@@ -30,9 +29,9 @@ interface CallBatchDependencies {
 type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
-/** Maximum size of a batch, so that records with long ids and many keys do not delay others. */
+/** Records with long ids and many keys must not delay others. */
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** Approximate size of a record or a reservation without its variable parts. */
+/** A record or a reservation without its variable parts. */
 const ITEM_BYTES = 1024;
 
 export type CallBatches = ReturnType<typeof createCallBatches>;
@@ -44,9 +43,8 @@ export type CallBatches = ReturnType<typeof createCallBatches>;
  *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ return each result
  *     admission ─┘
  *
- * So they do not wait for each other's locks, and an admission can use what an end in the same batch releases. Both have a time limit of two
- * seconds. After it, an admission fails, and an end goes to the journal (`settlement/settlement.ts`). Slow batches of ends do not delay
- * admissions.
+ * An admission can use what an end in the same batch releases. After two seconds, an admission fails, and an end goes to the journal
+ * (`settlement/settlement.ts`).
  */
 export function createCallBatches(dependencies: CallBatchDependencies) {
   const { store, questions, terms, onEnded, onLocked, observer, waitingItemsMax = WAITING_ITEMS_MAX } = dependencies;
@@ -78,7 +76,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     }
   }
 
-  /** A slow batch that contains only ends does not show that the database is down: ends can wait for locks that admissions do not need. */
+  /** A slow batch of ends does not show that the database is down: ends can wait for locks that admissions do not need. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
     return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
@@ -96,8 +94,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     ...shared,
     guarded,
     limit: questions.limit,
-    // A batch is slow if it takes longer than the wait for a lock. While a batch that contains only ends is slow, admissions run concurrently
-    // with it, and vice versa, because ends can wait for other locks, such as one of a table of records.
+    // While a batch that contains only ends takes longer than this, admissions run concurrently with it, and vice versa.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
@@ -109,7 +106,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
-    /** Ends for which no caller waits, such as those from a journal. They have their own batches, without a time limit. */
+    /** Ends for which no caller waits, such as those from a journal. Their batches have no time limit. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }
@@ -118,7 +115,6 @@ type Kind = 'end' | 'admission';
 
 const kindOf = (item: Item): Kind => ('outcome' in item ? 'end' : 'admission');
 
-/** Restricts a batcher of both kinds to items of one kind. */
 function batcherOf<Given extends Item, Got extends Result>(
   batches: AccountBatcher<Item, Result>,
   kind: Kind,
@@ -132,7 +128,7 @@ function batcherOf<Given extends Item, Got extends Result>(
   };
 }
 
-/** Approximate size of an item. It varies with keys of provider state, ids from clients, and failed routes. */
+/** Approximate. Keys of provider state, ids from clients and failed routes vary in size. */
 function sizeBytesOf(item: Item): number {
   if (!('outcome' in item)) return ITEM_BYTES + item.facts.length;
   const { outcome, made } = item;

@@ -6,14 +6,14 @@ import type { AdmissionTerms } from '../reservations/account-state.ts';
 import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
-import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/future-counts.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
 import type { SettlementRecord } from '../settlement/settlement-record.ts';
 import { CallEnds, type EndResult } from '../settlement/store.ts';
 
-export interface CallBatch {
+interface CallBatch {
   readonly ends: readonly SettlementRecord[];
   readonly admissions: readonly ReservationRequest[];
 }
@@ -29,16 +29,11 @@ const ADMIT_CALLS = 'reservations.admit';
 
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
-/**
- * Runs the transaction of a batch of calls in two round trips. The first one locks the accounts and reads their limits, and the reservations of
- * the calls that end. The second one writes the decisions. The statements are in `reservations` and `settlement`.
- *
- * @param logger receives warnings about counts that begin in the future
- */
+/** Uses two round trips: the first one locks and reads, the second one writes the decisions. */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /** Admissions can use what the ends release. For an end, `availableNano` is the amount that remains for the account after the batch. */
+    /** Admissions can use what the ends release. For an end, `availableNano` is what remains for the account after the batch. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
@@ -57,7 +52,6 @@ export function createBatchStore(database: PartitionDatabase, logger: Pick<Logge
         const { accounts, nowMs } = readAccounts(reads, rows, terms.nowMs);
         const before = copyAccounts(accounts);
         const context = terms.contextAt(nowMs);
-        // Skips accounts whose row another transaction has locked.
         const toEnd = locks === 'free' ? ends.filter(({ outcome }) => accounts.has(outcome.accountId)) : ends;
         const toAdmit = locks === 'free' ? admissions.filter(({ accountId }) => accounts.has(accountId)) : admissions;
         const ended = callEnds?.decide(rows.slice(firstOfEnds), toEnd, accounts, context, storedPriceLists);
@@ -103,7 +97,7 @@ function askedBy(
   terms: AdmissionTerms,
 ): AskedAccounts {
   const asked = new AskedAccounts();
-  // Includes calls without a reservation: a late charge counts, too.
+  // Calls without a reservation count, too: their charge is late.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;
     asked.accountIds.add(accountId);
@@ -121,7 +115,7 @@ function askedBy(
   return asked;
 }
 
-/** Puts the results of some items at the positions of those items. All other positions are `locked`. */
+/** Positions without a result are `locked`. */
 function inPlace<Item, Result>(
   all: readonly Item[],
   some: readonly Item[],

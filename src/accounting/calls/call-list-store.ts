@@ -5,16 +5,13 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
 import type { CallStatus } from './call-outcome.ts';
 
-/**
- * The SQL of lists of call records, newest first, in the order of ids. A statement reads a batch of rows along an index and applies the rest of
- * the filter to them. So a filter for a rare value reads more batches, but no batch is slow.
- */
+/** Newest first. Each statement reads a batch of rows along an index and filters it. A filter for a rare value reads more batches. */
 
 export interface CallFilter {
   readonly accountId: string | null;
-  /** Without an `accountId`, a query for a key scans the calls of all accounts. */
+  /** Without an `accountId`, the calls of all accounts are scanned. */
   readonly keyId: string | null;
-  /** Only calls of these keys; requires `accountId`. */
+  /** A list of own keys requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
@@ -22,7 +19,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** The primary key of a call. The instant is text, so that it keeps all its digits. */
+/** The instant is text, so that it keeps all its digits. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),
@@ -31,21 +28,19 @@ const CALL_KEYS = selection({
 
 type CallKey = RowOf<typeof CALL_KEYS>;
 
-/** Columns of every row of a batch. If nothing in the batch matches, it has one row, whose call is null. */
+/** If nothing in the batch matches, there is one row whose call is null. */
 interface BatchEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/**
- * Tolerance between the time in the id of a call and its recorded start. They differ by milliseconds, or by more if the clock was set in between.
- */
+/** Tolerance between the time in a call's id and its recorded start, which differ if the clock was set in between. */
 const ID_SLACK_MS = 600_000;
 
 /** The statuses in the partial index `calls_by_status`. */
 const RARE: readonly string[] = ['failed', 'aborted', 'unresolved', 'resolved'] satisfies CallStatus[];
 
-/** The bounds of a batch. Each combination has its own statement, because a plan for all combinations would use no index. */
+/** Each combination has its own statement, because a plan for all combinations would use no index. */
 interface Bounds {
   readonly accountId: string | null;
   readonly status: string | null;
@@ -54,10 +49,7 @@ interface Bounds {
   readonly beforeId: string | null;
 }
 
-/**
- * In each month, uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the
- * months and bounds the ids.
- */
+/** Uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the months. */
 function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;
   parameters: Parameter[];
@@ -73,7 +65,7 @@ function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   };
   let order = 'c.id desc';
   if (accountId !== null) {
-    // With a range and this order, the planner does not scan the calls of all accounts to find those of one.
+    // With a range and this order, the planner does not scan the calls of other accounts.
     bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
     order = 'c.account_id desc, c.id desc';
   } else if (status !== null) {
@@ -109,7 +101,7 @@ order by f.id desc`,
   };
 }
 
-/** Number of parameters that every statement has: rows, limit, key, model, status, own keys. */
+/** Every statement has these parameters: rows, limit, key, model, status, own keys. */
 const FIXED = 6;
 
 export function createCallList(database: PartitionQueryable) {
@@ -135,7 +127,6 @@ export function createCallList(database: PartitionQueryable) {
   };
 }
 
-/** The primary keys of calls as parameters for `unnest`. */
 export function keyParameters(keys: readonly CallKey[]): string[] {
   return [keys.map((key) => key.accountId), keys.map((key) => key.id), keys.map((key) => key.startedAt)].map(toArray);
 }

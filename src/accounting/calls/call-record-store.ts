@@ -20,16 +20,14 @@ import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
-/** The SQL that writes call records, in the transactions of `settlement/`. */
+/** Writes call records, in the transactions of `settlement/`. */
 
-/** The end of a call, in the form in which its record stores it. */
 export interface RecordedEnd {
   readonly outcome: CallOutcome;
-  /** The usage in `outcome`. */
   readonly usage: UsageFacts | null;
-  /** The counters that include the call; `null`: none. */
+  /** `null`: no counter includes the call. */
   readonly counted: CountedUse | null;
-  /** Position of the call's price list among the price lists of the batch, from 1. Set before the write. */
+  /** Position in the price lists of the batch, from 1. Set before the write. */
   priceListNo?: number;
 }
 
@@ -45,7 +43,7 @@ const columnIn =
 const ofOutcome = columnIn<CallOutcome>('outcome');
 const ofUsage = columnIn<UsageFacts>('usage');
 
-/** The columns of a record except for its price list. Counts of 0 are omitted from the parameter. */
+/** All columns except the price list. Counts of 0 are omitted from the parameter. */
 const RECORD: readonly WrittenColumn[] = [
   ofOutcome('account_id', 'text', 'accountId'),
   ofOutcome('id', 'text', 'callId'),
@@ -80,7 +78,6 @@ const RECORD: readonly WrittenColumn[] = [
 
 const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
 
-/** SQL: reads the value of a column from a row of the parameter. */
 const valueSql = ({ name }: WrittenColumn): string => (COUNTS.has(name) ? `coalesce(${name}, 0)` : name);
 
 const RECORDS = new JsonRows<RecordedEnd>([
@@ -92,8 +89,8 @@ const RECORDS = new JsonRows<RecordedEnd>([
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * Records ends of calls. This replaces the record of an unresolved call and clears its `reserved_nano`. A call refers to its price list by the
- * position of the list in the batch, because the id is longer, and nearly all calls have the same list. Uses the primary key.
+ * An end replaces the record of an unresolved call. It refers to its price list by the position in the batch, because ids are long. Uses
+ * the primary key.
  */
 const recordCalls = insertOfRows(
   'settlement.record-calls',
@@ -116,17 +113,14 @@ where calls.status = 'unresolved'`,
   'o',
 );
 
-/**
- * Queues records for the sums of usage (`accounting/usage/`), in one row per batch, because more rows would slow down the ends of calls. A
- * trigger queues the records that replace an unresolved one.
- */
+/** One row per batch, because more rows would slow down the ends of calls. A trigger queues records that replace an unresolved one. */
 export const queueForUsage: Statement = {
   name: 'settlement.queue-for-usage',
   text: `insert into usage_queue (account_ids, call_ids, started_ats)
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
-/** The columns of the record of an unresolved call, which contains only what was known at admission. */
+/** The record contains only what was known at admission. */
 const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
@@ -155,25 +149,24 @@ from ${UNRESOLVED.rows.as('c')}
 on conflict do nothing`,
 };
 
-/** The account ids, call ids and start times of calls, as array parameters. */
+/** Account ids, call ids and start times, as array parameters. */
 export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   ...fieldsOf(calls, 'accountId', 'callId'),
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** Returns the queries that write records. `priceLists` contains each price list of the ends once; `StoredPriceLists` writes the lists. */
+/** @param priceLists each price list of the ends once; `StoredPriceLists` writes them */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
 }
 
-/** Returns the query that queues ends for the sums of usage. `ends` must not contain calls that were recorded as unresolved before. */
+/** @param ends without calls that were recorded as unresolved before */
 export function queueWrites(ends: readonly RecordedEnd[]): Query[] {
   if (ends.length === 0) return [];
   return [{ statement: queueForUsage, parameters: namesOf(ends.map(({ outcome }) => outcome)) }];
 }
 
-/** The members of a reservation that are used for the record of an unresolved call. */
 export type LostReservation = Pick<
   OpenReservation,
   | 'accountId'
@@ -189,7 +182,7 @@ export type LostReservation = Pick<
   | 'memberId'
 >;
 
-/** Returns the queries that record unresolved calls. Facts that cannot be read are recorded as empty. */
+/** Facts that cannot be read are recorded as empty. */
 export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
   const calls = reservations.map((reservation) => ({
     ...reservation,
@@ -204,7 +197,7 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
 
 const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
 
-/** Facts of the reservation that an operator needs to resolve the call after the reservation has been deleted; `null`: none. */
+/** What an operator needs to resolve the call after the reservation has been deleted. */
 function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
   const isOnPlan = subscriptionId !== null && periodNo !== null;
   if (!isOnPlan && memberId === null) return null;
@@ -214,7 +207,7 @@ function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReser
   };
 }
 
-/** Units without a column of their own, as JSON; `null` if there are none. */
+/** Units without a column of their own, as JSON. */
 function otherUnitsText(usage: Usage): string | null {
   let counts: Record<string, number> | null = null;
   for (const unit of otherUnits) {

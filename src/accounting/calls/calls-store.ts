@@ -22,12 +22,9 @@ import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
 import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
-/**
- * The SQL that reads call records and creates the tables of their months. The transactions that end calls write the records
- * (`accounting/calls/call-record-store.ts`).
- */
+/** Reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
 
-/** Units that a record does not contain are 0. */
+/** A unit that a record does not contain counts as 0. */
 const UNITS = selection({
   other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
   own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
@@ -42,14 +39,13 @@ const CALLS = selection({
   model: textColumn('c.model'),
   provider: textColumn('c.provider'),
   providerModel: textColumn('c.provider_model'),
-  /** The routes of failed attempts before the last one; `null` if there were none. */
   failedRoutes: orNull(jsonbColumn<readonly FailedRoute[]>('c.failed_routes')),
   isStream: booleanColumn('c.is_stream'),
   status: textColumn<CallStatus>('c.status'),
   httpStatus: orNull(intColumn('c.http_status')),
   errorCode: orNull(textColumn('c.error_code')),
   requestId: textColumn('c.request_id'),
-  /** The client's own request id; `null` if it sent none. */
+  /** `null`: the client sent none. */
   clientRequestId: orNull(textColumn('c.client_request_id')),
   startedAt: dateColumn('c.started_at'),
   endedAt: dateColumn('c.ended_at'),
@@ -58,28 +54,28 @@ const CALLS = selection({
   units: UNITS,
   images: countColumn('c.images'),
   priceRule: textColumn<PriceRule>('c.price_rule'),
-  /** `null` for unresolved calls, whose prices are unknown. */
+  /** `null`: an unresolved call, whose prices are unknown. */
   prices: orNull(jsonbColumn<RecordedPrices>('coalesce(l.prices, c.prices) as prices')),
-  /** The account's price factor at admission; `null` on a plan, and if the call's node died. */
+  /** At admission; `null` on a plan, and if the call's node died. */
   priceFactorBasisPoints: orNull(
-    // A price factor of 100 % is stored as null, as in records of versions without price factors.
+    // A price factor of 100 % is stored as null.
     intColumn(`case when c.context <> 'coding' and c.status not in ('unresolved', 'resolved')
     then coalesce(c.price_factor_basis_points, ${LIST_PRICE_BASIS_POINTS}) end as price_factor_basis_points`),
   ),
   chargeNano: orNull(bigintColumn('c.charge_nano')),
-  /** The operator's cost; `null` if unknown. */
+  /** `null`: unknown. */
   costNano: orNull(bigintColumn('c.cost_nano')),
-  /** The reserved amount of an unresolved or resolved call, which bounds its charge; `null` for other calls, and on a plan. */
+  /** Bounds the charge of an unresolved or resolved call; `null` for other calls, and on a plan. */
   reservedNano: orNull(bigintColumn('c.reserved_nano')),
   notes: orNull(jsonbColumn<CallNotes>('c.notes')),
 });
 
 export type CallRecord = RowOf<typeof CALLS>;
 
-/** Records from before price lists existed have their prices in a column. */
+/** Records of earlier versions have their prices in a column. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** Uses primary keys. The start times in $3 determine the monthly partitions to search. */
+/** The start times in $3 select the months. Uses primary keys. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -89,7 +85,7 @@ left join price_lists l on l.id = c.price_list
 order by c.id desc`,
 };
 
-/** Uses the index calls_by_id of each monthly partition. */
+/** Uses the index calls_by_id of each month. */
 const selectCall: Statement = { name: 'calls.select', text: `select ${CALLS.list} from ${RECORDS} where c.id = $1` };
 
 const selectDropped: Statement = {
@@ -97,10 +93,7 @@ const selectDropped: Statement = {
   text: 'select from dropped_months where month = month_of_call($1::text) and dropped_at is not null',
 };
 
-/**
- * Finds the calls of a request. If $1 is a request id of the gateway, $2 is the id of the call that belongs to the request. Uses the indexes
- * calls_by_id and calls_by_request of each monthly partition. Page ranges that calls_by_request has not summarized are scanned.
- */
+/** If $1 is a request id of the gateway, $2 is the id of its call. Uses the indexes calls_by_id and calls_by_request of each month. */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
   text: `select ${CALLS.list} from ${RECORDS}
@@ -109,11 +102,10 @@ where (c.id = $1 or c.id = $2 or c.request_id = $1 or c.client_request_id = $1)
 order by c.id desc limit $3::int`,
 };
 
-/** Restricts a search to the calls or refusals of an owner. */
 export interface OwnedBy {
   /** `null`: every account. */
   readonly accountId: string | null;
-  /** Only these keys of the account; `null`: all. */
+  /** `null`: every key. */
   readonly keyIds: readonly string[] | null;
 }
 
@@ -129,10 +121,7 @@ const summariseRequestIds: Statement = {
 where inhparent = to_regclass('calls_by_request')`,
 };
 
-/**
- * Removes the Bloom filters of the pages that take new records, because adding a record to a filter takes five times as long as the rest of the
- * insert. A search scans those pages, at most 1 MB. A new index starts with a filter of its first pages.
- */
+/** Removes the Bloom filters of pages that take new records: updating a filter takes five times as long as the rest of the insert. */
 export const forgetOpenFilters: Statement = {
   name: 'calls.forget-open-filters',
   text: `select brin_desummarize_range(indexrelid::regclass, pages - pages % ${PAGES_A_FILTER})
@@ -146,7 +135,7 @@ from (
 
 const MONTHS_AHEAD = 2;
 
-/** Used before `create table if not exists`, which would wait for locks on `calls` even if the table exists. */
+/** `create table if not exists` would wait for locks on `calls` even if the table exists. */
 const findMissingTables: Statement = {
   name: 'calls.find-missing-tables',
   text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
@@ -164,11 +153,10 @@ function monthTablesFrom(now: Date): MonthTable[] {
   );
 }
 
-/** The table of the call records of a month, such as `2026-11-01`; `null`: the default partition. */
+/** @param month such as `2026-11-01`; `null`: the default partition */
 export const monthTableName = (month: string | null): string =>
   `calls_${month === null ? 'default' : month.slice(0, 'YYYY-MM'.length).replace('-', '_')}`;
 
-/** The table of the call records of the month that contains an instant. */
 export function monthTableOf(at: Date): MonthTable {
   const from = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1));
   const to = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
@@ -188,10 +176,7 @@ export type CallsStore = ReturnType<typeof createCallsStore>;
 export function createCallsStore(database: PartitionPool) {
   const listKeys = createCallList(database);
   return {
-    /**
-     * Lists the calls that match a filter, newest first. When its time is used up, it returns what it has found so far and a cursor. Without
-     * `timing` it has no time limit.
-     */
+    /** Newest first. At the time limit, returns the calls found so far and a cursor. Without `timing` it has no time limit. */
     async list(
       filter: CallFilter,
       beforeId: string | null,
@@ -202,7 +187,7 @@ export function createCallsStore(database: PartitionPool) {
       const rows = items.length === 0 ? [] : await database.query(selectListed, keyParameters(items));
       return { items: CALLS.all(rows), next };
     },
-    /** Finds calls by the request id of the gateway, the provider or the client, or by the id of the call; newest first. */
+    /** By the request id of the gateway, the provider or the client, or by the call id; newest first. */
     async findByRequest(
       requestId: string,
       limit: number,
@@ -212,9 +197,9 @@ export function createCallsStore(database: PartitionPool) {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
-    /** Whether the records of the month in which an id was generated were dropped. */
+    /** Whether the month in which an id was generated is dropped. */
     isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
-    /** Builds the Bloom filters of the request ids of records that were added since the last run, except for the pages that take new records. */
+    /** Builds the Bloom filters of new records, except for the pages that take new records. */
     async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
@@ -240,7 +225,7 @@ export function createCallsStore(database: PartitionPool) {
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Whether a table is not needed: another node created it, or the default partition has records of the month, which stay there. */
+/** Another node created the table, or the default partition has records of the month, which stay there. */
 function isTableNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;

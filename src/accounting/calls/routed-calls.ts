@@ -31,15 +31,12 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
   };
 }
 
-/**
- * Merges pages of several partitions. Leaves out items that are older than the cursor of any partition, because that partition may still have
- * newer ones.
- */
+/** Leaves out items older than any partition's cursor, because that partition may still have newer ones. */
 export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],
   limit: number,
 ): LookedThrough<Item> {
-  // Cursors are ids, which sort by time.
+  // Cursors are ids, and ids sort by time.
   const stopped = pages.flatMap(({ next }) => (next === null ? [] : [next])).reduce(later, '');
   const items = newestFirst(
     pages.map(({ items }) => items.filter(({ id }) => id >= stopped)),

@@ -12,11 +12,10 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/** The model and provider of state that a call refers to. */
 export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
-  /** Number of tokens that the state adds to the input of a call that continues it; absent: unknown. */
+  /** Number of tokens that the state adds to the input of a call; absent: unknown. */
   readonly totalTokens?: number;
 }
 
@@ -41,7 +40,7 @@ join continuation_keys using (account_id, key)`,
 
 const FORGOTTEN_ROWS_MAX = 500;
 
-/** Deletes old keys of all accounts. Rows that another transaction has locked are left for a later run. Uses continuation_keys_by_age. */
+/** Skips locked rows until a later run. Uses continuation_keys_by_age. */
 const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
   text: `with old as (
@@ -60,9 +59,9 @@ export interface ContinuationLookup {
 }
 
 export interface ContinuationKeyStore {
-  /** Returns the known keys of each lookup, in the order of the lookups. */
+  /** In the order of the lookups. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
-  /** Deletes older keys in batches, until none is left or the signal is aborted. */
+  /** Deletes in batches, until no older key is left or the signal is aborted. */
   deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
@@ -98,7 +97,7 @@ const CONTINUATION_KEYS = tableColumns({
   totalTokens: orNull(countColumn('total_tokens')),
 });
 
-/** Inserts in the order of keys, so that nodes that record the same keys wait for each other instead of deadlocking. */
+/** In the order of keys, so that nodes that record the same keys do not deadlock. */
 const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
   text: `insert into continuation_keys (${CONTINUATION_KEYS.list})

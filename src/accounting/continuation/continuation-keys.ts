@@ -7,17 +7,13 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
 
-/** Keys from before this instant are useless: providers have deleted their state. */
 export function oldestContinuationKey(nowMs: number): Date {
   return new Date(nowMs - KEPT_MS);
 }
 
 export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
 
-/**
- * Finds the provider that created the state that a call continues. The call must go to that provider, because no other one can read the state
- * (`docs/provider-state.md`).
- */
+/** Finds the provider that created the state that a call continues. No other provider can read the state (`docs/provider-state.md`). */
 export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = new ItemBatcher({
@@ -28,11 +24,7 @@ export function createContinuationKeys(store: ContinuationKeyStore, questions: Q
     limit: questions.limit,
   });
   return {
-    /**
-     * The known keys of an account, with the provider of their state.
-     *
-     * @throws GatewayError `databaseDown`.
-     */
+    /** @throws GatewayError `databaseDown`. */
     async find(accountId: string, keys: readonly string[]): Promise<ReadonlyMap<string, ContinuedState>> {
       if (keys.length === 0) return new Map();
       try {

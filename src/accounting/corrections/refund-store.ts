@@ -8,10 +8,7 @@ import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } f
 import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
 import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
-/**
- * The SQL of refunds: ledger entries that return the charge of a call, or part of it. The call record does not change: the refunded amount is the
- * sum of these entries, read while the account is locked.
- */
+/** A refund is a ledger entry that returns the charge of a call, or part of it. The call record does not change. */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 export type FoundCall = RowOf<typeof FOUND_CALLS>;
@@ -22,11 +19,9 @@ const selectCall: Statement = {
   text: `select ${FOUND_CALLS.list} from calls where id = $1`,
 };
 
-/** `null` if the call has no record. */
 export const findCall = async (database: PartitionQueryable, callId: string): Promise<FoundCall | null> =>
   FOUND_CALLS.first(await database.query(selectCall, [callId]));
 
-/** Finds the partition that has a call. */
 export const partWithCall = <Part extends { hasCall(callId: string): Promise<boolean> }>(
   routes: Routes<Part>,
   callId: string,
@@ -40,21 +35,21 @@ const REFUNDABLE = selection({
 ) as refunded_nano`),
 });
 
-/** Reads while the account is locked. Also locks the record, so that retention cannot delete it before the refund is committed. */
+/** Locks the record, so that retention cannot delete it before the refund is committed. */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
   text: `select ${REFUNDABLE.list}
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz for key share of c`,
 };
 
-/** Marks the sums of a month whose records are about to be dropped as void, because they lack the refund. Retention computes them again. */
+/** Sums of a month that is about to be dropped lack the refund. Retention computes them again. */
 const voidSums: Statement = {
   name: 'refunds.void-sums',
   text: `update dropped_months set is_void = true
 where month = date_trunc('month', $1::timestamptz at time zone 'UTC')::date and dropped_at is null`,
 };
 
-/** Sums the refunds of a call up to and including an entry. Uses ledger_refunds_by_call. */
+/** Uses ledger_refunds_by_call. */
 const sumUpToEntry: Statement = {
   name: 'refunds.sum-up-to-entry',
   text: `select coalesce(sum(amount_nano), 0)::bigint as refunded_nano from ledger_entries
@@ -84,7 +79,7 @@ export interface RefundRequest {
   /** `null`: the whole remaining charge. */
   readonly amountNano: bigint | null;
   readonly memo: string | null;
-  /** A repeat with the same key returns the first refund. If it requests another amount, it is a conflict. */
+  /** A repeat returns the first refund. A repeat with another amount is a conflict. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -103,9 +98,8 @@ export type RefundStore = ReturnType<typeof createRefundStore>;
 
 export function createRefundStore(database: PartitionPool) {
   return {
-    /** Whether the call has a record. */
     hasCall: async (callId: string): Promise<boolean> => (await findCall(database, callId)) !== null,
-    /** Refunds a call; all refunds together never exceed its charge. */
+    /** All refunds together never exceed the charge. */
     async refund(request: RefundRequest): Promise<RefundResult> {
       const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
@@ -116,7 +110,7 @@ export function createRefundStore(database: PartitionPool) {
         throw error;
       }
     },
-    /** The refunds of calls, by call id, in the order of their ledger entries. Calls without refunds are left out. */
+    /** By call id, in the order of their ledger entries. Calls without refunds are absent. */
     async refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>> {
       if (calls.length === 0) return new Map();
       const names = fieldsOf(calls, 'accountId', 'id');
@@ -146,7 +140,7 @@ async function refundCall(
   const readCall = async (): Promise<RefundableCall | null> =>
     REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
-  // The record was dropped after it had been found.
+  // Retention dropped the record after it was found.
   if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
@@ -164,7 +158,7 @@ async function refundCall(
   return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 
-/** Whether a refund returned the whole remaining charge, which is what a request without an amount asks for. */
+/** A request without an amount asks for the whole remaining charge. */
 async function wasAll(
   transaction: PartitionQueryable,
   { accountId, callId, entryNo }: LedgerEntry,

@@ -1,7 +1,5 @@
 export interface RefundableCall {
-  /** `null`: no charge. */
   readonly chargeNano: bigint | null;
-  /** The sum of earlier refunds of the call. */
   readonly refundedNano: bigint;
 }
 
@@ -9,10 +7,7 @@ export type RefundRefusal = 'not_charged' | 'refunded_already' | 'above_charge';
 
 type RefundVerdict = { readonly amountNano: bigint } | { readonly refusal: RefundRefusal };
 
-/**
- * Decides the amount of a refund: the requested amount, or the whole remaining charge if no amount was requested. Refunds never exceed the
- * charge.
- */
+/** @param askedNano `null`: the whole remaining charge */
 export function decideRefund({ chargeNano, refundedNano }: RefundableCall, askedNano: bigint | null): RefundVerdict {
   if (chargeNano === null || chargeNano === 0n) return { refusal: 'not_charged' };
   const leftNano = chargeNano - refundedNano;

@@ -22,10 +22,7 @@ import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
-/**
- * The SQL that resolves unresolved calls. The account is locked first, as at every end of a call. So a resolution and a late end of the same call
- * run one after the other, and the later one finds that the call has ended.
- */
+/** Every end of a call also locks the account first, so of a resolution and a late end, the later one finds that the call has ended. */
 
 /** Scans the reservations of all calls in flight. */
 const findInFlight: Statement = {
@@ -61,10 +58,10 @@ const findKey: Statement = {
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
-/** SQL: whether the stored day is the current one, which began at $4; $7 is the current instant (`isCounted`). */
+/** SQL: whether the stored day is the current one, which began at $4; $7 is the current instant. */
 const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
 
-/** The charge counts towards the spending of the day of the resolution, not of the day of the call. */
+/** The charge counts on the day of the resolution, not of the call. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
@@ -88,7 +85,7 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 
 const COUNTED_PERIODS = selection({ useNo: countColumn('use_no'), periodBeganAtMs: instantColumn('period_began_at') });
 
-/** Counts the tokens in the period in which the call was admitted, unless the subscription has begun a new period. */
+/** The tokens count in the period of the admission, unless the subscription has begun a new period. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
   text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
@@ -102,12 +99,9 @@ export interface ResolutionRequest {
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /**
-   * The idempotency key of the ledger entry. If the account's ledger already contains it, the request is a conflict, unless the call was resolved
-   * with the same key.
-   */
+  /** If the ledger already contains the key, the request is a conflict, unless it repeats the resolution. */
   readonly idempotencyKey: string | null;
-  /** The current periods at the instant of the resolution, by the database's clock. */
+  /** At the instant of the resolution, by the database's clock. */
   readonly periods: RunningPeriods;
 }
 
@@ -128,9 +122,7 @@ export function createResolutionStore(database: PartitionPool) {
   }
 
   return {
-    /** Whether the call has a record or is in flight. */
     hasCall: async (callId: string): Promise<boolean> => (await find(callId)) !== null,
-    /** Resolves an unresolved call in one transaction. A call can be resolved only once. */
     async resolve(request: ResolutionRequest): Promise<ResolutionResult> {
       const call = await find(request.callId);
       if (call === null) return { outcome: 'unknown_call' };
@@ -157,7 +149,7 @@ async function resolveCall(
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
-  // The record was dropped after it had been found.
+  // Retention dropped the record after it was found.
   if (found === null) return { outcome: 'unknown_call' };
   const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);
@@ -201,7 +193,7 @@ async function resolveCall(
   return { outcome: 'resolved' };
 }
 
-/** Counts tokens in the quota of a plan. Returns the use for the record; `null` if the period is over. */
+/** Returns the use for the record; `null` if the period is over. */
 async function countUse(
   transaction: PartitionQueryable,
   accountId: string,
@@ -214,7 +206,7 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Counts a charge for a key or a person. Returns the new counts; `null` if the owner has no limits. */
+/** Counts for a key or a person. Returns the new counts; `null` if the owner has no limits. */
 async function chargeOwner(
   transaction: PartitionQueryable,
   accountId: string,

@@ -1,17 +1,15 @@
 import type { CallNotes, CallStatus } from '../calls/call-outcome.ts';
 
-/** An operator's decision on an unresolved call: charge it, count its tokens in the quota of its plan, or release it for free. */
 export type Resolution =
   | { readonly action: 'charge'; readonly chargeNano: bigint }
   | { readonly action: 'count'; readonly tokens: number }
   | { readonly action: 'release' };
 
-/** The stored state of a call to resolve. */
 export interface ResolvableCall {
   readonly status: CallStatus;
   readonly context: string;
   readonly chargeNano: bigint | null;
-  /** Maximum charge of the call; `null` on a plan. */
+  /** `null` on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
 }
@@ -27,10 +25,7 @@ export type ResolutionRefusal =
 
 type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
 
-/**
- * Decides on a resolution. A call is resolved once: a repeat of the same resolution changes nothing, and a different one is refused. A call that
- * has ended by itself cannot be resolved.
- */
+/** A repeat of the same resolution changes nothing; a different one is refused. A call that ended by itself cannot be resolved. */
 export function decideResolution(call: ResolvableCall, resolution: Resolution): ResolutionVerdict {
   if (call.status === 'resolved') {
     return isSameResolution(call, resolution) ? 'repeated' : { refusal: 'resolved_otherwise' };

@@ -1,40 +1,33 @@
 /**
- * Whether a count belongs to the current period. The use of a day, week, month or plan period is stored with the instant at which that
- * period began. The terms in force determine the current period:
+ * The use of a day, week, month or plan period is stored with the instant at which the period began. The terms in force determine the
+ * current period:
  *
  *     the count began                   then
  *     before the current period         it is over: nothing of the current period is used
  *     in the current period             it continues, even if the terms have changed since
- *     slightly in the future            it continues: the clock was set back, and nobody gets a day twice
- *     further in the future             it starts over: the clock was wrong, and nobody waits until then
+ *     slightly in the future            it continues: the clock was set back
+ *     further in the future             it starts over: the clock was wrong
  */
 
-/**
- * Maximum time by which the start of a count may be ahead of the database's clock. A synchronized clock goes back by seconds at most, such as at
- * a failover or after a suspend; nodes warn from two seconds on (`db/nodes/database-clock.ts`). The value is one minute, because that is the
- * shortest period of a limit: a clock that goes back delays no limit for longer.
- */
+/** A synchronized clock goes back by seconds at most, such as at a failover. One minute is the shortest period of a limit. */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Whether an instant is so far in the future that a synchronized clock cannot be the reason. */
-export function isAhead(atMs: number, nowMs: number): boolean {
+export function isInFuture(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** Whether a count that began at an instant belongs to the current period, which began at `runningSinceMs`. */
+/** @param runningSinceMs start of the current period */
 export function isCounted(beganAtMs: number, runningSinceMs: number, nowMs: number): boolean {
   return beganAtMs >= runningSinceMs && beganAtMs <= nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** The start of the period that contains an instant. All periods have the same length, and the first one starts at the anchor. */
+/** The start of the period that contains an instant. */
 export function beganAtMs(anchorMs: number, lengthMs: number, atMs: number): number {
   return anchorMs + Math.floor((atMs - anchorMs) / lengthMs) * lengthMs;
 }
 
-/**
- * The start of the current period, with periods that follow each other from an anchor, and whether a count belongs to that period. If it does
- * not, nothing of the period is used.
- */
+/** The current period, counted from an anchor. If a count does not belong to this period, nothing of the period is used. */
 export function countedPeriod(
   anchorMs: number,
   lengthMs: number,

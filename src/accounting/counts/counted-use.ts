@@ -1,20 +1,15 @@
-/**
- * The counters that count a call, stored in its record so that an audit can recompute them (`audit/audit-counts-store.ts`). A member is absent if
- * its counter does not count the call.
- */
+/** The counters that include a call. The record stores them for the audit (`audit/audit-counts-store.ts`). */
 export interface CountedUse {
   readonly plan?: CountedPlanUse;
   readonly key?: CountedKeyUse;
-  /** The counters of the person who owns the key. */
   readonly member?: CountedKeyUse & { readonly id: string };
 }
 
 interface CountedPlanUse {
-  /** The id of the subscription. */
   readonly id: string;
-  /** Position of the call among those that the subscription counted: 1, 2, 3 … */
+  /** Position among the calls that the subscription counted, from 1. */
   readonly no: number;
-  /** The week in which the call counts (`placeOf`); `null`: the week is over, or an operator resolved the call, which counts only its tokens. */
+  /** The week in which the call counts (`placeOf`); `null`: the week is over, or an operator resolved the call. */
   readonly week: string | null;
   /** The period in which the tokens count; `null`: the period is over. */
   readonly period: string | null;
@@ -22,13 +17,11 @@ interface CountedPlanUse {
 }
 
 interface CountedKeyUse {
-  /** Position of the call among those that the key or the person counted: 1, 2, 3 … */
+  /** Position among the calls that the key or the person counted, from 1. */
   readonly no: number;
-  /** The day in which the call counts. */
   readonly day: string;
 }
 
-/** The budgets of a key or a person in which a charge counts. */
 interface CountedOwnerCharge {
   readonly id: string;
   readonly day: string;
@@ -36,12 +29,11 @@ interface CountedOwnerCharge {
   readonly month: string;
 }
 
-/** The budgets in which a charge counts: those of the key and of the person who owns it. */
+/** The budgets of the key and of its owner in which a charge counts. */
 export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
   readonly member?: CountedOwnerCharge;
 }
 
-/** The current periods of a key or a person. */
 interface KeyPeriods {
   readonly keyId: string;
   readonly dayNo: number;
@@ -52,7 +44,7 @@ interface KeyPeriods {
   readonly monthBeganAtMs: number;
 }
 
-/** Names the period that a counter counts by its number and its start. A counter that starts over always gets a new name. */
+/** Names a period by its number and start. A counter that starts over gets a new name. */
 export const placeOf = (no: number, beganAtMs: number): string => `${no}@${beganAtMs}`;
 
 /** SQL: `placeOf` of two columns. */

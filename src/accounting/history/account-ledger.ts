@@ -1,6 +1,6 @@
 import type { HistoryRow } from './history-store.ts';
 
-/** Builds the ledger of one account. Entries must be posted in the order of time; the ledger numbers them and keeps the balance. */
+/** Entries must be posted in the order of their time. */
 export class AccountLedger {
   readonly entries: HistoryRow[] = [];
   readonly #accountId: string;
@@ -14,12 +14,11 @@ export class AccountLedger {
     return this.#balanceNano;
   }
 
-  /** The row of `balances` after all entries. */
   get balance(): HistoryRow {
     return { accountId: this.#accountId, balanceNano: this.#balanceNano, lastEntryNo: this.entries.length };
   }
 
-  /** Posts an entry and returns its number. `more` contains the values of further columns. */
+  /** Returns the number of the entry. `more` contains the values of further columns. */
   post(kind: 'top_up' | 'charge', amountNano: bigint, createdAtMs: number, more?: HistoryRow): number {
     this.#balanceNano += amountNano;
     const entryNo = this.entries.length + 1;
@@ -28,7 +27,7 @@ export class AccountLedger {
     return entryNo;
   }
 
-  /** Posts a top-up that raises the balance to `balanceNano`, unless the balance is already that high. */
+  /** Does nothing if the balance is already that high. */
   topUpTo(balanceNano: bigint, atMs: number): void {
     const missingNano = balanceNano - this.#balanceNano;
     if (missingNano > 0n) this.post('top_up', missingNano, atMs);

@@ -6,9 +6,9 @@ import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/call
 import { priceListWrites, StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
-/** The SQL that writes the history of a new database, for the demo (`README.md`). */
+/** Writes the history of a new database, for the demo (`README.md`). */
 
-/** The tables in an order that satisfies their foreign keys. */
+/** In an order that satisfies their foreign keys. */
 const TABLES = [
   'accounts',
   'balances',
@@ -28,24 +28,18 @@ const TABLES = [
 
 export type HistoryTable = (typeof TABLES)[number];
 
-/**
- * The values of a row by field name. The field `createdAtMs`, in epoch milliseconds, is written to the column `created_at`. Objects are stored as
- * JSON.
- */
+/** Values by field name. A field such as `createdAtMs` is written to the column `created_at`. Objects are stored as JSON. */
 export type HistoryRow = Readonly<Record<string, string | number | bigint | boolean | null | object>>;
 
 export interface History {
-  /** If no row of a table contains a column, the column gets its default. If only some rows contain it, it is null in the others. */
+  /** A column that no row contains gets its default. If only some rows contain it, it is null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
-  /** Ended calls, in the order of their starts; `rows` has their ledger entries. */
+  /** In the order of their starts; `rows` has their ledger entries. */
   readonly outcomes: readonly CallOutcome[];
   readonly unresolved: readonly LostOutcome[];
 }
 
-/**
- * A call on the balance whose node died. Only the facts that were known at its admission are used; its end is the time at which the death was
- * noticed.
- */
+/** A call on the balance whose node died. Only what was known at admission is used. The call ends when the death is noticed. */
 export type LostOutcome = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
@@ -61,7 +55,7 @@ select account_id, key_id, max(started_at) from calls group by account_id, key_i
 
 const ROWS_AT_ONCE = 500;
 
-/** Writes a history in one transaction. If the database has accounts, writes nothing and returns false. */
+/** If the database has accounts, writes nothing and returns false. */
 export function writeHistory(database: Database, { rows, outcomes, unresolved }: History): Promise<boolean> {
   return database.longTransaction(async (transaction) => {
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);
@@ -104,7 +98,6 @@ async function insertRows(transaction: Queryable, table: HistoryTable, rows: rea
   for (const some of slices(written)) await transaction.query(statement, [JSON.stringify(some)]);
 }
 
-/** The name of a column, and its value for JSON. */
 function toColumn([name, value]: [string, HistoryRow[string]]): [string, unknown] {
   if (IS_INSTANT.test(name)) return [snakeCase(name.slice(0, -2)), value === null ? null : new Date(Number(value))];
   if (typeof value === 'bigint') return [snakeCase(name), String(value)];

@@ -13,10 +13,7 @@ interface FirstPeriod {
   readonly endsAtMs: number;
 }
 
-/**
- * Creates the rows of a subscription and its slots, as they are after all calls of the account. Call records of a history do not contain the
- * counters that count them, so `countedBefore` contains all counts.
- */
+/** The rows after all calls of the account. `countedBefore` contains all counts, because call records of a history contain none. */
 export function subscriptionRows(
   { startsAtMs, ...subscription }: FirstPeriod,
   calls: readonly CallOutcome[],

@@ -6,10 +6,7 @@ const lockRow: Statement = {
   text: 'select from balances where account_id = $1 for update',
 };
 
-/**
- * Locks an account until the end of the transaction. Every transaction takes this lock before it changes data of the account. Returns false if
- * the account does not exist.
- */
+/** Every transaction takes this lock before it changes data of the account. Returns false if the account does not exist. */
 export async function lockAccount(transaction: PartitionQueryable, accountId: string): Promise<boolean> {
   const rows = await transaction.query(lockRow, [accountId]);
   return rows.length > 0;

@@ -8,17 +8,16 @@ import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } fro
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
-/** The SQL of balances and ledger entries: top-ups, adjustments, lists, and the terms of accounts. */
+/** Balances, ledger entries, and the terms of accounts. */
 
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
-/** An immutable change of a balance. */
 export const ENTRIES = selection({
   accountId: textColumn('account_id'),
-  /** The entries of an account are numbered 1, 2, 3 …, without gaps. */
+  /** Entries of an account are numbered from 1, without gaps. */
   entryNo: bigintColumn('entry_no'),
   kind: textColumn<LedgerKind>('kind'),
-  /** The amount that the entry adds to the balance; negative for charges. */
+  /** The amount that is added to the balance; negative for charges. */
   amountNano: bigintColumn('amount_nano'),
   balanceAfterNano: bigintColumn('balance_after_nano'),
   callId: orNull(textColumn('call_id')),
@@ -32,7 +31,6 @@ export interface NewLedgerEntry {
   readonly accountId: string;
   readonly kind: 'top_up' | 'adjustment' | 'refund';
   readonly amountNano: bigint;
-  /** The refunded call; only for refunds. */
   readonly callId?: string;
   readonly memo: string | null;
   /** A repeat with the same key returns the first entry. */
@@ -53,7 +51,6 @@ const BALANCES = selection({
   dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
   /** A second cap, set by the owners of the account; `null`: none. */
   ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
-  /** The share of the list price that the account pays, in basis points. */
   priceFactorBasisPoints: intColumn('price_factor_basis_points'),
 });
 
@@ -86,16 +83,14 @@ export interface LedgerFilter {
 
 const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
-/** Columns of every row of a batch. If nothing in the batch matches, it has one row, whose entry is null. */
+/** If nothing in the batch matches, there is one row whose entry is null. */
 interface BatchEnd extends StoredRow {
   readonly entry_no: bigint | null;
   readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 
-/**
- * Selects the matching entries of a batch of rows, and the last row of the batch. The condition `part` makes the batch start after the cursor.
- */
+/** Selects the matching entries of a batch of rows, and its last row. The condition `part` starts the batch after the cursor. */
 const batchOf = (name: string, part: string, order: string): Statement => ({
   name: `ledger.batch-${name}`,
   text: `with part as materialized (
@@ -112,13 +107,10 @@ from (select (array_agg(entry_no order by ${order}))[count(*)] as last_no, count
 left join found f on true order by ${order}`,
 });
 
-/**
- * Newest first, along the primary key. A time range cannot be converted to a range of entry numbers: entries are numbered in the order of their
- * insertion, and those from a journal are inserted after newer ones.
- */
+/** Uses the primary key. A time range is not a range of entry numbers, because entries from a journal are inserted after newer ones. */
 const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
-/** Entries other than charges, which are few, in the order of time. Uses ledger_entries_beside_charges. */
+/** Entries other than charges are few. Uses ledger_entries_beside_charges. */
 const batchOfOthers = batchOf(
   'beside-charges',
   `kind <> 'charge' and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')
@@ -132,7 +124,7 @@ const selectBalances: Statement = {
   text: `select account_id, ${BALANCES.list} from balances where account_id = any ($1::text[])`,
 };
 
-/** Sets the given terms. Waits for the row's lock, so each admission sees either the old terms or the new ones. */
+/** Waits for the row's lock, so each admission sees either the old terms or the new ones. */
 const updateTerms: Statement = {
   name: 'ledger.update-terms',
   text: `update balances set
@@ -142,22 +134,18 @@ const updateTerms: Statement = {
 where account_id = $1`,
 };
 
-/** Terms of an account to set; absent ones stay unchanged. */
+/** Terms that are absent stay unchanged. */
 export interface LedgerTerms {
   /** The operator's cap; `null`: the cap of the configuration. */
   readonly dailyCapNano?: bigint | null | undefined;
-  /** The cap of the owners of the account, in addition to the operator's; `null`: none. */
+  /** In addition to the operator's cap; `null`: none. */
   readonly ownDailyCapNano?: bigint | null | undefined;
-  /** The share of the list price that the account pays, in basis points. */
   readonly priceFactorBasisPoints?: number | undefined;
 }
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
-  /**
-   * Lists entries, newest first, starting after the entry `beforeNo`. When its time is used up, it returns what it has found so far and a cursor.
-   * Without `timing` it has no time limit.
-   */
+  /** Newest first. At the time limit, returns the entries found so far and a cursor. Without `timing` it has no time limit. */
   listEntries(
     accountId: string,
     beforeNo: string | null,
@@ -165,7 +153,7 @@ export interface LedgerStore {
     filter?: LedgerFilter,
     timing?: SliceTiming,
   ): Promise<LookedThrough<LedgerEntry>>;
-  /** Accounts that do not exist are left out. */
+  /** Accounts that do not exist are absent. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
   /** Applies to all later admissions, on every node. */
   setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
@@ -204,10 +192,10 @@ export function createLedgerStore(database: PartitionPool): LedgerStore {
   };
 }
 
-/** SQLSTATE of a value that exceeds the range of its column, such as a balance. */
+/** SQLSTATE of a value that exceeds the range of its column. */
 export const NUMERIC_OUT_OF_RANGE = '22003';
 
-/** Posts an entry in the caller's transaction. Locks the account first, so that a concurrent repeat finds the entry of the first request. */
+/** Locks the account first, so that a concurrent repeat finds the entry of the first request. */
 export async function postEntry(transaction: PartitionQueryable, entry: NewLedgerEntry): Promise<PostResult> {
   if (!(await lockAccount(transaction, entry.accountId))) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {

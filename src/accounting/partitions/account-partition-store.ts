@@ -26,10 +26,7 @@ const countAccounts: Statement = {
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
-/**
- * Lists the partitions that take new accounts. A new partition takes none while a node is alive that started before the partition was added,
- * because that node may not have opened it. Nodes that started later have opened it, or have exited (`app/lifecycle.ts`). Scans small tables.
- */
+/** Excludes a new partition while a node is alive that started before it, and may not have opened it. Scans small tables. */
 const listTaking: Statement = {
   name: 'partitions.list-taking',
   text: `select ${TAKING.list} from partitions p where p.number = 0 or not exists (
@@ -41,12 +38,11 @@ const listTaking: Statement = {
 export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;
 
 export const createAccountPartitionStore = (directory: DirectoryPool) => ({
-  /** The number of accounts of each partition; an empty partition may be left out. */
+  /** Accounts by partition. Empty partitions may be absent. */
   count: async (): Promise<readonly RowOf<typeof COUNTS>[]> => COUNTS.all(await directory.query(countAccounts)),
-  /** The numbers of the partitions that take new accounts. */
   listTaking: async (): Promise<readonly number[]> =>
     TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
-  /** The partition of each account; accounts that do not exist are left out. */
+  /** Accounts that do not exist are absent. */
   find: async (accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]> =>
     PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

@@ -1,18 +1,10 @@
 import type { Logger } from '../../lib/logger.ts';
 
-export type AddedPartitions = ReturnType<typeof createAddedPartitions>;
-
-/**
- * Tracks partitions that were added after this process opened its partitions. The process serves only partitions that it has opened. A new
- * partition gets no accounts before all processes were restarted (`account-partition-store.ts`).
- *
- * @param opened the number of partitions that this process has opened
- */
+/** Tracks partitions that were added after this process started. They get accounts only after a restart of all processes. */
 export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn'>) {
   let count = 0;
   return {
     opened,
-    /** @param partitions the number of partitions in the database */
     note(partitions: number): void {
       if (partitions <= opened + count) return;
       if (count === 0) {
@@ -23,11 +15,9 @@ export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn
       }
       count = partitions - opened;
     },
-    /** The number of added partitions that this process knows of. */
     get count(): number {
       return count;
     },
-    /** A warning for operators; `null` if there is none. */
     get warning(): string | null {
       if (count === 0) return null;
       return `This node must be restarted: it has opened ${opened} of ${opened + count} partitions.`;

@@ -1,12 +1,7 @@
 import { ForeseenError } from '../../lib/foreseen-error.ts';
 import { PartitionError } from './routes.ts';
 
-/**
- * Runs work on a partition.
- *
- * @param count the number of partitions
- * @throws PartitionError with the number of the partition, if there are several and the error is not a `ForeseenError`
- */
+/** @throws PartitionError if there are several partitions and the error is not a `ForeseenError` */
 export async function inPartition<Result>(number: number, count: number, work: () => Promise<Result>): Promise<Result> {
   if (count === 1) return work();
   try {

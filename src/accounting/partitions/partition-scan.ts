@@ -1,10 +1,7 @@
 import { isLockTimeout } from '../../db/errors.ts';
 import { PartitionError, type Routes, UnknownPartitionError } from './routes.ts';
 
-/**
- * A sweep over accounts of all partitions, in any order. After a failure, the sweep skips the failed partition, so that one that does not respond
- * costs a single timeout and does not block the others.
- */
+/** A scan over accounts of all partitions. It skips a failed partition, so that one that does not respond costs a single timeout. */
 export class PartitionScan<Part> {
   readonly #routes: Routes<Part>;
   readonly #failed = new Set<Part>();
@@ -14,11 +11,7 @@ export class PartitionScan<Part> {
     this.#routes = routes;
   }
 
-  /**
-   * Runs work on an account in its partition. Returns false if the partition has failed; the account is then left for a later sweep.
-   *
-   * @throws if the work needs a lock that another transaction holds (`isLockTimeout`), or the directory does not respond
-   */
+  /** Returns false if the partition has failed. @throws a lock timeout (`isLockTimeout`), or if the directory does not respond */
   async visit(accountId: string, work: (part: Part) => Promise<unknown>): Promise<boolean> {
     const part = await this.#partOf(accountId);
     if (part === null || this.#failed.has(part)) return false;
@@ -44,7 +37,6 @@ export class PartitionScan<Part> {
     }
   }
 
-  /** Whether all partitions have failed. */
   get isOver(): boolean {
     return this.#failed.size === this.#routes.all.length;
   }

@@ -1,23 +1,19 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
-/** Chooses the partition of a new account, where it stays. @throws if the directory does not respond. */
+/** Chooses the partition of a new account. @throws if the directory does not respond. */
 export type Place = () => Promise<number>;
 
-/** How long the counts are cached. Meanwhile other nodes distribute their new accounts just as evenly. */
+/** While the counts are cached, other nodes distribute their new accounts just as evenly. */
 const COUNTED_FOR_MS = 600_000;
 
-/**
- * Places each account in the partition with the fewest accounts. If several have equally few, the first of them takes it.
- *
- * @param partitions the number of partitions
- */
+/** Places each account in the partition with the fewest accounts. */
 export function createPlacement(
   partitions: number,
   store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,
   clock: Pick<Clock, 'nowMs'>,
 ): Place {
-  /** Number of accounts by partition; infinite for partitions that take no new accounts. */
+  /** By partition; infinite for partitions that take no new accounts. */
   let counts: number[] = [];
   let countedAtMs = Number.NEGATIVE_INFINITY;
 

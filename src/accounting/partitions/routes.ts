@@ -3,23 +3,14 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
-/**
- * One object per partition, such as a store. `of` finds the object of the partition of an account. An account never moves, so its partition is
- * read only once.
- */
+/** One object per partition, such as a store. An account never moves, so its partition is read only once. */
 export interface Routes<Part> {
-  /** The objects by partition number. */
   readonly all: readonly Part[];
-  /**
-   * The object of an account's partition, synchronously if the partition is cached. Returns the first one if the account does not exist.
-   *
-   * @throws if the directory does not respond
-   */
+  /** Returns the first object if the account does not exist. @throws if the directory does not respond */
   of(accountId: string): Part | Promise<Part>;
   map<Other>(make: (part: Part, number: number) => Other): Routes<Other>;
 }
 
-/** A cache of the partitions of accounts. */
 export interface KnownPartitions {
   /** @throws if the directory does not respond; UnknownPartitionError */
   find(accountId: string): number | Promise<number>;
@@ -27,17 +18,17 @@ export interface KnownPartitions {
   note(accountId: string, partition: number): void;
 }
 
-/** Larger than the number of cached keys (`accounts/principals.ts`), so that a call with a cached key needs no query for its partition. */
+/** More than the cached keys (`accounts/principals.ts`), so that a call with a cached key needs no query for its partition. */
 const KNOWN_MAX = 200_000;
 
-/** @param opened the number of partitions that this process has opened */
+/** @param opened number of partitions that this process has opened */
 export function createKnownPartitions(
   store: Pick<AccountPartitionStore, 'find'>,
   questions: Pick<Questions, 'ask'>,
   opened = Number.POSITIVE_INFINITY,
 ): KnownPartitions {
   const known = rememberRecent<number>(KNOWN_MAX);
-  /** The pending lookup. One statement reads all accounts that are requested in the same tick, such as those of a list. */
+  /** The pending lookup. One statement reads all accounts that are requested in the same tick. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
   function note(accountId: string, partition: number): void {
@@ -68,7 +59,7 @@ export function createKnownPartitions(
   return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
-/** @param all the objects by partition number; if there is only one, no lookup is needed */
+/** @param all by partition number; with a single object, no lookup is needed */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
   const at = (number: number): Part => partAt(all, number);
   return {
@@ -89,7 +80,7 @@ export function partAt<Part>(all: readonly Part[], number: number): Part {
   return part;
 }
 
-/** The account's partition was added after this process opened its own; the process cannot serve it before a restart. */
+/** The partition was added after this process started. The process can serve the account only after a restart. */
 export class UnknownPartitionError extends GatewayError {
   constructor(number: number) {
     const cause = new Error(`partition ${number} was added after this process opened its partitions; restart it`);
@@ -100,21 +91,20 @@ export class UnknownPartitionError extends GatewayError {
   }
 }
 
-/** Finds the account of a method whose argument is the account id itself. */
 export const itself = (accountId: string): string => accountId;
 
 export const accountIdOf = ({ accountId }: { readonly accountId: string }): string => accountId;
 
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
-/** For each method, a function that returns the account id from the arguments of a call. */
-export type AccountOf<Part> = {
+/** For each method, a function that returns the account id from its arguments. */
+type AccountOf<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...given: infer Given) => Promise<unknown>
     ? (...given: Given) => string
     : never;
 };
 
-/** Combines the objects of all partitions into one, whose methods each delegate to the partition of one account. */
+/** Combines the objects of all partitions into one. Each method delegates to the partition of one account. */
 export function routedByAccount<Part extends MethodOf<Part>>(routes: Routes<Part>, accountOf: AccountOf<Part>): Part {
   if (routes.all.length === 1) return routes.all[0]!;
   const names = Object.keys(accountOf) as (keyof Part)[];
@@ -125,7 +115,7 @@ export function routedByAccount<Part extends MethodOf<Part>>(routes: Routes<Part
   return Object.fromEntries(routed) as Part;
 }
 
-/** Groups items by the partition of their accounts and asks each partition once. Returns the results in no particular order. */
+/** Groups items by the partition of their accounts and queries each partition once. Results have no particular order. */
 export async function askedByPartition<Part, Item, Result>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -144,7 +134,7 @@ export async function askedByPartition<Part, Item, Result>(
   );
 }
 
-/** Like `askedByPartition`, but merges maps that the partitions return. */
+/** Like `askedByPartition`, but merges the maps that the partitions return. */
 export async function mapByPartition<Part, Item, Key, Value>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -155,11 +145,7 @@ export async function mapByPartition<Part, Item, Key, Value>(
   return new Map(maps.flatMap((map) => [...map]));
 }
 
-/**
- * Runs work on all partitions, one after the other, even after a failure.
- *
- * @throws PartitionError of the first failure, after all partitions
- */
+/** Runs work on one partition after the other, even after a failure. @throws PartitionError of the first failure, at the end */
 export async function inEachPartition<Part, Result>(
   { all }: Routes<Part>,
   work: (part: Part, number: number) => Promise<Result>,
@@ -177,11 +163,7 @@ export async function inEachPartition<Part, Result>(
   return results;
 }
 
-/**
- * Asks all partitions in parallel. Fails if one of them fails, because the result would be incomplete.
- *
- * @throws PartitionError
- */
+/** Queries all partitions in parallel. @throws PartitionError if one fails, because the result would be incomplete */
 export function ofEachPartition<Part, Result>(
   { all }: Routes<Part>,
   ask: (part: Part) => Promise<Result>,
@@ -195,12 +177,7 @@ export function ofEachPartition<Part, Result>(
   );
 }
 
-/**
- * Searches all partitions in parallel for something that only one of them has; returns `null` if none has it. If a partition fails or does not
- * respond, this matters only if no other partition has it.
- *
- * @throws PartitionError of the first failure, if no partition has it
- */
+/** Searches all partitions in parallel; returns `null` if none has it. @throws PartitionError of the first failure, if none has it */
 export function firstFound<Part, Found>(
   { all }: Routes<Part>,
   find: (part: Part, number: number) => Promise<Found | null>,
@@ -225,11 +202,11 @@ export function firstFound<Part, Found>(
   });
 }
 
-/** A `GatewayError` passes unchanged: its message names the partition already (`db/request-pool.ts`). */
+/** The message of a `GatewayError` already names the partition (`db/request-pool.ts`). */
 const withNumber = (number: number, partitions: number, error: unknown): unknown =>
   partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
 
-/** Merges lists of several partitions into one, newest first. Ids sort by time. */
+/** Ids sort by time, so the newest item has the greatest id. */
 export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
   limit: number,
@@ -238,10 +215,9 @@ export function newestFirst<Item extends { readonly id: string }>(
   return sorted.slice(0, limit);
 }
 
-/** A failure of one of several partitions. */
 export class PartitionError extends Error {
   readonly partition: number;
-  /** The code of the cause. */
+  /** Error code of the cause. */
   readonly code: unknown;
 
   constructor(partition: number, cause: unknown) {

@@ -3,13 +3,13 @@ import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 
-/** Slots are kept for a day after the end of their subscription, far longer than the five-hour window. */
+/** Slots are kept far longer than the five-hour window. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
 const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
 const FORGOTTEN_SLOTS_MAX = 500;
 
-/** Lists subscriptions of all accounts that still have slots. Scans the primary key in pages. */
+/** Subscriptions of all accounts that still have slots. Scans the primary key in pages. */
 const listPastSlots: Statement = {
   name: 'plans.list-past-slots',
   text: `select account_id, id from subscriptions
@@ -23,7 +23,7 @@ const lockFreeAccount: Statement = {
   text: 'select from balances where account_id = $1 for update skip locked',
 };
 
-/** Deletes slots that no admission reads any more, in batches. Uses plan_slots_by_time and primary keys. */
+/** Deletes slots that no admission reads any more. Uses plan_slots_by_time and primary keys. */
 const deletePastSlots: Statement = {
   name: 'plans.delete-past-slots',
   text: `with past as (
@@ -57,7 +57,7 @@ export async function forgetPastSlots(
   return isAll;
 }
 
-/** Returns false if the account was locked. */
+/** Returns false if the account is locked. */
 async function forgetSlotsOf(
   database: PartitionPool,
   accountId: string,

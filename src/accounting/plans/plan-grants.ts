@@ -7,16 +7,14 @@ import {
   type SubscriptionStore,
 } from './subscriptions-store.ts';
 
-/** Why a plan was not granted or renewed; nothing has changed. */
 export type GrantRefusal =
   /** The account used the idempotency key for another grant or renewal. */
   | 'other_request'
   | 'unknown_plan'
-  /** The period would already be over. */
   | 'over'
   /** The period would end after the last instant that can be stored. */
   | 'out_of_range'
-  /** Another subscription overlaps the period. A renewal is also refused if the subscription was canceled, or renewed concurrently. */
+  /** Another subscription overlaps the period, or the subscription to renew was canceled or renewed concurrently. */
   | 'taken';
 
 interface AskedGrant {
@@ -33,11 +31,11 @@ export interface Granted {
   readonly isRepeat: boolean;
 }
 
-/** Grants and renews plans for one period at a time, at the terms in force. An account has at most one active subscription. */
+/** Grants and renews plans for one period at a time. An account has at most one active subscription. */
 export interface PlanGrants {
-  /** A repeat of a request returns the subscription of the first request in its current state. */
+  /** A repeat returns the subscription of the first request in its current state. */
   grant(asked: AskedGrant): Promise<Granted | GrantRefusal>;
-  /** Weeks and periods keep their anchor. Repeats are handled as in `grant`. */
+  /** Weeks and periods keep their anchor. A repeat is handled as in `grant`. */
   renew(subscription: Subscription, idempotencyKey: string | null): Promise<Granted | GrantRefusal>;
   cancel(subscription: Subscription): Promise<void>;
 }
@@ -55,7 +53,7 @@ interface GrantedPeriod {
   readonly sale: PlanSale | null;
 }
 
-/** The last instant whose year has four digits: PostgreSQL does not parse ISO 8601 text of later ones. */
+/** PostgreSQL does not parse ISO 8601 text with longer years. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: PlanGrantsDependencies): PlanGrants {

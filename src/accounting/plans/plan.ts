@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 
-/** Terms of a Coding Plan in the configuration in force (`docs/coding-plan.md`). */
+/** In the configuration in force (`docs/coding-plan.md`). */
 export interface PlanTerms {
   readonly id: string;
   readonly name: string;
@@ -9,19 +9,17 @@ export interface PlanTerms {
   readonly concurrency: number;
   readonly quotaTokens: number;
   readonly periodDays: number;
-  /** Price of a period; `null`: no price is recorded. */
+  /** `null`: no price is recorded. */
   readonly sale: PlanSale | null;
-  /** Ids of the plan's models, without aliases. */
+  /** Canonical model ids. */
   readonly models: ReadonlySet<string>;
   readonly inputBytesMax: number;
   readonly outputTokensMax: number;
-  /** Maximum number of calls that wait at the concurrency limit, and their maximum wait. By default no call waits. */
+  /** Calls that wait at the concurrency limit. By default no call waits. */
   readonly queue: { readonly length: number; readonly waitMs: number };
 }
 
-/**
- * Price of a period, and the time zone of the days over which its revenue is spread (`usage/plan-revenue.ts`). The gateway does not charge it.
- */
+/** The gateway records the price but does not charge it. Revenue is spread over the days of a time zone (`usage/plan-revenue.ts`). */
 export interface PlanSale {
   readonly priceNano: bigint;
   readonly timezone: string;
@@ -29,7 +27,7 @@ export interface PlanSale {
 
 const DAY_MS = 24 * 3_600_000;
 export const FIVE_HOURS_MS = 5 * 3_600_000;
-/** A week has a fixed length, so daylight saving time does not change it. */
+/** Daylight saving time does not change the length of a week. */
 export const WEEK_MS = 7 * DAY_MS;
 
 export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;

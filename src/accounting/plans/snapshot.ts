@@ -2,7 +2,7 @@ import { countedPeriod } from '../counts/counted-since.ts';
 import { FIVE_HOURS_MS, type PlanTerms, periodMsOf, WEEK_MS } from './plan.ts';
 import type { SubscriptionState } from './subscription-state-store.ts';
 
-/** What remains of a Coding Plan (contract 2.3); every field is present in every state. */
+/** What remains of a plan (contract 2.3). Every field is present in every state. */
 interface PlanSnapshot {
   readonly active: boolean;
   readonly is_active: boolean;
@@ -57,7 +57,6 @@ export function findCurrentPlan(
   return { plan, state };
 }
 
-/** The snapshot of an account without an active plan. */
 export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
   return {
     active: false,
@@ -78,7 +77,7 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
   };
 }
 
-/** The snapshot of an active subscription. Once its tokens are used up, no calls remain, even if its windows have capacity. */
+/** Once the tokens are used up, no calls remain, even if the windows have capacity. */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
   const { startsAtMs, weekBeganAtMs, periodBeganAtMs } = state;
@@ -118,7 +117,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
-/** The time at which a used-up plan becomes usable again; `null` if something remains. */
+/** `null` if something remains. */
 export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
@@ -133,7 +132,7 @@ function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }
 
-/** Rounded down to whole percent, so that 100 means that nothing remains. For a limit of 0 it is 100. */
+/** Rounded down, so that 100 means that nothing remains. */
 function percent(used: number, limit: number): number {
   return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
 }

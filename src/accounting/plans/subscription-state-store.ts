@@ -11,10 +11,7 @@ const STATES = selection({
   endsAtMs: instantColumn('s.ends_at'),
   /** Number of calls in the five hours before the instant. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /**
-   * The time at which the five-hour window has capacity for one more call than now, or for the first one if the window is full. `null` if it
-   * counts no call.
-   */
+  /** When the window gets capacity for one more call than now, or, if it is full, for one call; `null` if it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),
@@ -26,14 +23,13 @@ const STATES = selection({
 export type SubscriptionState = RowOf<typeof STATES>;
 
 /** SQL: the last instant that does not count as future (`accounting/counts/counted-since.ts`). */
-const AHEAD = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
+const FUTURE_AFTER = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * Selects the subscription that is active at an instant, with its counts. If none is active, selects the one that ended last or begins next, to
- * report the reason. Also selects the slot whose expiry next adds capacity to the window. Uses the primary key, and plan_slots_by_time twice: for
- * slots that have expired or lie in the future but are not deleted yet, and for the oldest of the others.
+ * Selects the active subscription, or else the one that ended last or begins next, to report the reason. Also selects the slot whose expiry
+ * next adds capacity. Uses the primary key, and plan_slots_by_time for expired and future slots, and for the oldest other slot.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
@@ -47,13 +43,13 @@ from (
 cross join lateral (
   select s.slots - count(*) as five_hour_calls from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${AHEAD})
+    and (plan_slots.taken_at <= $2::timestamptz - interval '5 hours' or plan_slots.taken_at > ${FUTURE_AFTER})
 ) lapsed
 left join unnest($3::text[], $4::bigint[]) as p (plan_id, five_hour_limit) on p.plan_id = s.plan_id
 left join lateral (
   select taken_at from plan_slots
   where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${AHEAD}
+    and plan_slots.taken_at > $2::timestamptz - interval '5 hours' and plan_slots.taken_at <= ${FUTURE_AFTER}
   order by taken_at offset greatest(lapsed.five_hour_calls - p.five_hour_limit, 0) limit 1
 ) freeing on true`,
 };

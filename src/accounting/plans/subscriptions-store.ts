@@ -20,7 +20,7 @@ const SUBSCRIPTIONS = selection({
 
 export type Subscription = RowOf<typeof SUBSCRIPTIONS>;
 
-/** Inserts a subscription, unless another one of the account overlaps it. */
+/** Does nothing if another subscription of the account overlaps. */
 const insertSubscription: Statement = {
   name: 'plans.insert-subscription',
   text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
@@ -32,7 +32,7 @@ where not exists (
 returning ${SUBSCRIPTIONS.list}`,
 };
 
-/** Adds a period with the same anchor, unless the next subscription of the account begins before its end. */
+/** Keeps the anchor. Does nothing if the next subscription begins before the new end. */
 const renewSubscription: Statement = {
   name: 'plans.renew-subscription',
   text: `update subscriptions s set ends_at = $4::timestamptz
@@ -82,7 +82,7 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
-/** The period has at least one day, even if it begins and ends on the same day because a clock was set back. */
+/** At least one day, even if a clock was set back between the begin and the end. */
 const insertPeriod: Statement = {
   name: 'plans.insert-period',
   text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
@@ -92,7 +92,7 @@ from (
 ) p`,
 };
 
-/** Counts the active subscriptions of each plan, up to a maximum. Uses subscriptions_by_plan. */
+/** Counts up to a maximum. Uses subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
   text: `select p.plan_id, (
@@ -120,10 +120,9 @@ interface NewSubscription {
   readonly sale?: PlanSale | null;
 }
 
-/** A grant or a renewal that a client may repeat. */
 export interface KeyedRequest {
   readonly idempotencyKey: string;
-  /** Text of the request's content; equal for equal requests. */
+  /** Text that is equal for equal requests. */
   readonly request: string;
 }
 
@@ -137,7 +136,7 @@ export class OtherRequestError extends Error {
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 export function createSubscriptionStore(database: PartitionPool) {
-  /** Locks the account's row first, so that a concurrent repeat finds the first request. */
+  /** The lock makes a concurrent repeat find the first request. */
   const changed = (
     accountId: string,
     statement: Statement,
@@ -159,23 +158,13 @@ export function createSubscriptionStore(database: PartitionPool) {
     });
 
   return {
-    /**
-     * Returns `null` if another subscription of the account overlaps, or the account does not exist. A repeat of a keyed request returns the
-     * subscription of the first one, in its current state.
-     *
-     * @throws OtherRequestError
-     */
+    /** Returns `null` if another subscription overlaps, or the account does not exist. @throws OtherRequestError */
     grant: (
       { accountId, id, planId, startsAt, endsAt, at, sale = null }: NewSubscription,
       keyed?: KeyedRequest | null,
     ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
-    /**
-     * Moves the end of a subscription. Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. A
-     * repeat of a keyed request returns the subscription in its current state.
-     *
-     * @throws OtherRequestError
-     */
+    /** Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. @throws OtherRequestError */
     renew: (
       accountId: string,
       id: string,
@@ -197,15 +186,10 @@ export function createSubscriptionStore(database: PartitionPool) {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    /**
-     * Deletes, in batches, the slots of subscriptions that ended more than a day ago. Returns false if some accounts were locked; their slots
-     * remain. Stops after a batch once the signal is aborted.
-     *
-     * @param nowMs for tests, instead of the database's clock
-     */
+    /** Returns false if slots remain because accounts were locked. Stops after a batch once the signal is aborted. */
     forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
       forgetPastSlots(database, nowMs, signal),
-    /** Number of active subscriptions of each plan at an instant, counted up to `max`. */
+    /** Number of active subscriptions by plan id, counted up to `max`. */
     async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
@@ -230,13 +214,13 @@ async function notePeriod(
   await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone]);
 }
 
-/** One period of a plan, from now or from the end of the current subscription of the plan. */
+/** From now, or from the end of the current subscription of the plan. */
 interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
   readonly periodMs: number;
   readonly sale: PlanSale | null;
 }
 
-/** The caller must hold the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
+/** Requires the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
 export async function grantPeriod(
   transaction: PartitionQueryable,
   { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,
@@ -256,11 +240,7 @@ export async function grantPeriod(
   return granted;
 }
 
-/**
- * The subscription of an earlier request with the same key, as it is now; `null` if there was none.
- *
- * @throws OtherRequestError
- */
+/** The subscription in its current state; `null` if no earlier request has the key. @throws OtherRequestError */
 export async function findKeyedSubscription(
   queryable: PartitionQueryable,
   accountId: string,

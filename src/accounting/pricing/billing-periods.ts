@@ -1,7 +1,4 @@
-/**
- * A billing day is a date in the billing time zone, as `YYYY-MM-DD`. `local-time.ts` converts instants to such dates, so the functions here do
- * not depend on the zone.
- */
+/** A billing day is a date in the billing time zone, as `YYYY-MM-DD` (`local-time.ts`). */
 
 const DAY_MS = 86_400_000;
 
@@ -16,17 +13,14 @@ export function weekOf(day: string): string {
   return dateAt(at - ((new Date(at).getUTCDay() + 6) % 7) * DAY_MS);
 }
 
-/** First day of the month. */
 export function monthOf(day: string): string {
   return `${day.slice(0, 7)}-01`;
 }
 
-/** Monday of the next week. */
 export function nextWeekOf(day: string): string {
   return dateAt(Date.parse(weekOf(day)) + 7 * DAY_MS);
 }
 
-/** First day of the next month. */
 export function nextMonthOf(day: string): string {
   // 31 days after the first of a month lie in the next month.
   return monthOf(dateAt(Date.parse(monthOf(day)) + 31 * DAY_MS));

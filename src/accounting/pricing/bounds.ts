@@ -10,12 +10,12 @@ import {
 } from '../../protocols/metering/usage-units.ts';
 
 interface UsageBounds {
-  /** All tokens that the model reads, cached or not. */
+  /** Includes cached tokens. */
   readonly inputTokensMax: number;
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
-  /** All uses of tools that have a price, together. */
+  /** Uses of all tools that have a price. */
   readonly toolUsesMax: number;
 }
 
@@ -34,12 +34,10 @@ export interface BoundingFacts {
 /** Maximum count that is accepted from a provider if the model has no configured limit. */
 export const COUNT_MAX = 10_000_000;
 
-/** Maximum number of rounds at the provider, and of compactions, that raise the bounds. */
+/** Further rounds at the provider and compactions do not raise the bounds. */
 const ROUNDS_MAX = 100;
 
-/**
- * The maximum usage of a call. Each round of a loop at the provider and each compaction can read the context again and write the longest output.
- */
+/** Each round of a loop at the provider and each compaction can read the context again and write the longest output. */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
   const compactions = Math.min(usage.compactions, ROUNDS_MAX);
@@ -56,15 +54,11 @@ export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   };
 }
 
-/** The amounts by which reported counts exceed their bounds; only those above 0. */
 export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/**
- * Cuts usage to its bounds. `excess` is what was cut; `null`: nothing. Among the kinds of input, and of output, tokens at the full price are cut
- * last.
- */
+/** `excess` is what was cut; `null`: nothing. Among the kinds of input, and of output, tokens at the full price are cut last. */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
@@ -100,13 +94,13 @@ function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   );
 }
 
-/** The units that have a bound, in the order in which they use up their bound: the last ones are cut first. */
+/** In the order in which units use up their bound: the last ones are cut first. */
 const BOUNDED = unitNames
   .flatMap((unit) => {
     const { bound }: UsageUnit = usageUnits[unit];
     return bound === null ? [] : [{ unit, bound }];
   })
-  .sort((left, right) => left.bound.turn - right.bound.turn);
+  .sort((left, right) => left.bound.order - right.bound.order);
 const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
 
 /** A bound that several counts share. */

@@ -22,20 +22,20 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
   readonly model: PricedModel;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Models that the request names besides its own model. */
+  /** Other models that the request names. */
   readonly inner: readonly Inner[];
   /** Names under which the provider may report the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
-  /** Prices that the operator pays the provider; `null`: unknown. */
+  /** `null`: the prices at the provider are unknown. */
   readonly cost: CostTerms<Inner> | null;
-  /** Whether the call pays for its usage. If it does not, it is on a plan, and its record has no notes about prices. */
+  /** False on a plan: the record then has no notes about prices. */
   readonly isPaid: boolean;
-  /** The account's price factor when the call was admitted. */
+  /** The account's price factor at admission. */
   readonly priceFactorBasisPoints: number;
 }
 
-/** Prices of the route that served the call, in force when the call was admitted. */
+/** Prices of the route that served the call, at admission. */
 export interface CostTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
@@ -47,15 +47,12 @@ export interface CallCharge {
   /** Usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
-  /** What the operator pays for all reported usage, even beyond the bounds; `null`: unknown. */
+  /** For all reported usage, even beyond the bounds; `null`: unknown. */
   readonly costNano: bigint | null;
   readonly notes: ChargeNotes | undefined;
 }
 
-/**
- * Charges a call. Each model's usage counts at its own price and within its bounds, each run of a model at its own step of the price list,
- * and everything at the account's price factor. The cost covers the usage as reported, because the vendor bills it.
- */
+/** Each run of a model counts at its own step of the price list. The cost covers all reported usage, because the vendor bills it. */
 export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
   const reported = facts.parts === undefined ? facts : withoutParts(facts);
@@ -64,14 +61,14 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
     : reported;
   const split = splitUsage(totals, facts.parts ?? [], (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
-  // Estimated or cut usage no longer consists of the runs that the provider lists.
+  // Estimated or cut usage no longer equals the listed runs.
   const reportedRuns = totals.source === 'observed' ? split.own.runs : [split.own.usage];
   const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices);
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
   const by = isPaid ? pricedBy(own.usage, prices, basis, shares) : null;
   const unpriced = isPaid ? unpricedUses(own.usage, prices, basis) : [];
   const costNano = costOf({ usage: split.own.usage, runs: reportedRuns }, reported.servedOn, split.inner, terms);
-  // Nearly all calls need no notes.
+  // Fast path: nearly all calls need no notes.
   if (split.inner.length === 0 && own.excess === null && by === null && unpriced.length === 0) {
     const usage = own.usage === totals ? totals : { ...own.usage, source: totals.source };
     return { usage, chargeNano: ownNano, costNano, notes: undefined };
@@ -101,7 +98,7 @@ function withTerms(facts: UsageFacts, servedOn: ServiceTerms): UsageFacts {
   return hasTerms(servedOn) ? { ...facts, servedOn } : facts;
 }
 
-/** The cost of a call, calculated like a charge but at the prices of the route; `null` if the cost of any model's usage is unknown. */
+/** Calculated like a charge; `null` if the cost of any model's usage is unknown. */
 function costOf<Inner extends PricedInnerModel>(
   own: OwnedUsage,
   servedOn: ServiceTerms | undefined,
@@ -124,10 +121,10 @@ function costOf<Inner extends PricedInnerModel>(
   return sum < COST_NANO_MAX ? sum : COST_NANO_MAX;
 }
 
-/** The maximum of the database column, which limits the cost whatever a provider reports. */
+/** The maximum of the database column for costs. */
 const COST_NANO_MAX = 1_000_000_000_000_000n;
 
-/** Whether the provider reported the usage that the cost is based on: a model that is charged per image may cost the operator per token. */
+/** A model that is charged per image may cost the operator per token. */
 function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
   switch (basis) {
     case 'tokens':
@@ -154,13 +151,10 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: Pick<Char
   return boundUsage(usage, usageBounds(facts, usage));
 }
 
-/** Maximum number of runs of an inner model that are charged. Each of them can read a full context and write its longest output. */
+/** Maximum number of charged runs of an inner model. Each can read a full context and write its longest output. */
 const RUNS_MAX = 100;
 
-/**
- * Charges the usage of an inner model. Vendors do not report service terms for it, so it has the plain price, or the price of the call's terms if
- * that is lower.
- */
+/** Vendors report no service terms for inner models. So the price is the plain one, or that of the call's terms if it is lower. */
 function chargeInner(
   { inner, usage: reported, runs }: InnerUsage<PricedInnerModel>,
   termsOfCall: ServiceTerms,
@@ -196,7 +190,7 @@ function chargeInner(
   return { usage, excess, chargeNano, note };
 }
 
-/** The share of the runs whose usage was cut. Only the sum of these runs is known, so their average determines the price step. */
+/** Only the sum of the runs with cut usage is known, so their average determines the price step. */
 function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
   const run = withTokens(usage, (name) => Math.ceil(usage[name] / runs));
   return { step: stepOf(prices, run), runs, counts: usage };

@@ -5,30 +5,24 @@ import type { UsageExcess } from './bounds.ts';
 import type { PriceRule } from './price.ts';
 import type { RunStep } from './token-rates.ts';
 
-/** How a charge was calculated, as the call record stores it; absent if there is nothing to note. */
 export interface ChargeNotes {
-  /** Reported usage beyond what the call can have used; it is not charged. */
+  /** Usage beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
-  /** Sides of the usage whose reported counts cannot be true; they were estimated instead. */
+  /** Sides whose reported counts cannot be true; they were estimated instead. */
   readonly doubted?: readonly DoubtedSide[];
-  /** Usage and charges of the models that the request names besides its own. */
   readonly innerModels?: readonly InnerModelNote[];
   /** What determined the prices, apart from the price list. */
   readonly pricedBy?: PricedBy;
-  /** Keys of prices that the call's usage needs and the price list lacks. */
+  /** Keys of prices that the usage needs and the price list lacks. */
   readonly unpriced?: readonly string[];
-  /**
-   * The reserved amount in nano-yuan. Present if the estimate of the delivered output costs more, which is possible if the model has no output
-   * limit.
-   */
+  /** In nano-yuan. Present if the estimated output costs more, which is possible if the model has no output limit. */
   readonly reservedNano?: string;
 }
 
-/** The facts that determine the charge, in addition to the price list and the usage. */
 export interface PricedBy extends ServiceTerms, RunStep {
-  /** Replaces the members of a single step if the sum of the runs would have another step than the runs: the tokens of each step. */
+  /** The tokens of each step, instead of a single step: if the sum of the runs has another step than the runs. */
   readonly steps?: readonly PricedStep[];
-  /** Number of images at each price, if the table has several prices. */
+  /** Present if the price table has several prices. */
   readonly images?: readonly PricedImages[];
 }
 
@@ -43,16 +37,16 @@ export interface PricedImages {
   readonly priceNano: string;
 }
 
-/** Unit prices by name, as text in nano-yuan. Price tables are nested. `null`: the model is not charged this way. */
+/** In nano-yuan. Price tables are nested. `null`: the model is not charged this way. */
 export interface RecordedPrices {
   readonly [name: string]: string | null | RecordedPrices;
 }
 
-/** The usage of an inner model and its charge, which is rounded separately. Amounts are nano-yuan as text. */
+/** The charge is rounded separately. Amounts are nano-yuan as text. */
 export interface InnerModelNote {
   readonly name: string;
   readonly model: string;
-  /** Includes cached tokens. */
+  /** Cached tokens are included. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;

@@ -13,19 +13,15 @@ import { type StepShare, stepShares } from './step-shares.ts';
 import { factorOf, listOfStep, type SteppedPrices, type TermFactors } from './token-rates.ts';
 
 /**
- * Unit prices of a model in nano-yuan; token prices are per million tokens. A price that the configuration omits has the value of the price that
- * stands in for it, except for marked units, whose prices are then absent. `null`: the model is not charged this way.
+ * In nano-yuan; token prices are per million tokens. An omitted price has the value of the price that stands in for it, or stays absent for
+ * marked units. `null`: the model is not charged this way.
  */
 export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPrices, keyof UnitPriceFields> {
   readonly perImageNano: ImagePrices | null;
   readonly perCallNano: bigint | null;
 }
 
-/**
- * The charge in nano-yuan: the sum of count x price, times the account's price factor, rounded half up once.
- *
- * @param shares the tokens of the usage by price step; one run by default
- */
+/** In nano-yuan: the sum of count × price, times the account's price factor, rounded half up once. */
 export function chargeFor(
   usage: Usage,
   prices: UnitPrices,
@@ -57,14 +53,13 @@ function listCharge(usage: Usage, prices: UnitPrices, basis: ChargeBasis, shares
 
 const MILLION = 1_000_000n;
 
-/** The units that are charged on a basis and have their price per million or per unit. */
 const ofBasis = (basis: ChargeBasis, per: UnitPrice['per']) =>
   pricedUnits.filter(({ price }) => price.basis === basis && price.per === per);
 const TOKENS = ofBasis('tokens', 'million');
 const TOOL_USES = ofBasis('tokens', 'one');
 const SEARCH_UNITS = ofBasis('searchUnits', 'one');
 
-/** Factors of service terms apply to the prices of tokens, but not to those of tool uses. */
+/** Factors of service terms apply to tokens, but not to tool uses. */
 function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepShare[]): ExactCharge {
   let tokens = 0n;
   for (const { step, counts } of shares) tokens += sumOf(counts, listOfStep(prices, step), TOKENS);
@@ -78,7 +73,7 @@ function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepSha
       };
 }
 
-/** The sum of count × price, in millionths of a nano-yuan. A unit without a price is free. */
+/** In millionths of a nano-yuan. A unit without a price is free. */
 function sumOf(usage: UnitCounts, prices: Partial<UnitPriceFields>, units: readonly PricedUnit[]): bigint {
   let millionths = 0n;
   for (const { name, field, standInField, price } of units) {
@@ -98,12 +93,12 @@ function chargeImages(images: readonly ImageCount[], prices: ImagePrices): bigin
   );
 }
 
-/** Maximum cost of `count` images, for a reservation: their quality and size are unknown before the response. */
+/** The maximum cost of images, for a reservation: quality and size are unknown before the response. */
 export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
   return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }
 
-/** The basis on which an operation is charged: the last of its options that has a price, or else the first. */
+/** The last option that has a price, or else the first. */
 export function chargeBasis(
   { charge }: { readonly charge: readonly [ChargeOption, ...ChargeOption[]] },
   prices: UnitPrices,

@@ -1,9 +1,7 @@
 /**
- * Prices of an image in nano-yuan: by quality, by size, or by both. `default` applies to every quality or size that the table does not name. A
- * single price for all images is a table that contains only `default`.
- *
- * Names of the form WIDTHxHEIGHT are sizes; all others except `default` are qualities, so that an invented size such as "low" selects no price.
- * Below a quality, a size can have a vendor's spelling, such as 2K.
+ * In nano-yuan: by quality, by size, or by both. `default` applies to every other quality or size. Names of the form WIDTHxHEIGHT are
+ * sizes; all others are qualities, so that an invented size such as "low" selects no price. Below a quality, a size can have a vendor's
+ * spelling, such as 2K.
  */
 export interface ImagePrices {
   readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
@@ -16,9 +14,8 @@ interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * The price of an image of this quality and size, each of which may be unknown. If the table has entries for both, the quality decides first. If
- * the table does not name a size in pixels, the size name in the request decides. Without a match and a default, the highest price of the table
- * applies, so that an unexpected image is not free.
+ * The quality decides first. If the table does not name a size in pixels, the size name in the request decides. Without a match and a
+ * default, the highest price applies, so that an unexpected image is not free.
  */
 export function imagePriceNano(
   prices: ImagePrices,
@@ -53,7 +50,7 @@ function entry<Value>(table: Readonly<Record<string, Value>>, name: string | nul
   return name !== null && Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** The entry for a size in pixels, whatever the spelling in the table and in `size`. */
+/** Spellings of a size in pixels may differ between the table and `size`. */
 function entryOfSize<Value>(table: Readonly<Record<string, Value>>, size: string | null): Value | undefined {
   const pixels = size === null ? null : pixelsOf(size);
   if (pixels === null) return undefined;
@@ -68,7 +65,7 @@ function entryOfVendorSize<Value>(table: Readonly<Record<string, Value>>, size: 
 /** A size in pixels. Vendors also write `1024*1024` or `1024X1024`. */
 const SIZE = /^\s*0*([1-9][0-9]{0,5})\s*[xX*×]\s*0*([1-9][0-9]{0,5})\s*$/;
 
-/** `1024x1024`; `null` if the text is not a size in pixels. */
+/** Returns `1024x1024`; `null` if the text is not a size in pixels. */
 function pixelsOf(text: string): string | null {
   const [, width, height] = SIZE.exec(text) ?? [];
   return width === undefined ? null : `${width}x${height}`;

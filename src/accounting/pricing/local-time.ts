@@ -1,17 +1,12 @@
 import { nextDayOf } from './billing-periods.ts';
 
 const MINUTE_MS = 60_000;
-/** Upper bound, in minutes, of UTC offsets and of the length of a day. */
+/** Upper bound of UTC offsets and of the length of a day. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
 export type LocalTime = ReturnType<typeof createLocalTime>;
 
-/**
- * Creates the calendar of an IANA time zone. Every call needs its date, and formatting takes microseconds, so the results for the current
- * minute and day are cached. Offsets change on whole minutes.
- *
- * @throws RangeError if the zone is unknown.
- */
+/** The current minute and day are cached, because formatting takes microseconds. @throws RangeError if the zone is unknown. */
 export function createLocalTime(timezone: string) {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone: timezone,
@@ -46,16 +41,13 @@ export function createLocalTime(timezone: string) {
     return kept;
   }
 
-  /** Offset of local time from UTC, in minutes. */
+  /** Offset from UTC in minutes. */
   function offsetAt(minute: number): number {
     const { day, minuteOfDay } = localMinute(minute);
     return midnightOf(day) + minuteOfDay - minute;
   }
 
-  /**
-   * Binary search for the first minute of a day. No zone changes its clocks twice within the range, so an offset that is equal at both ends is
-   * equal in between.
-   */
+  /** Binary search. No zone changes its clocks twice within the range, so an offset that is equal at both ends is equal in between. */
   function firstMinuteOf(day: string, low: number, high: number): number {
     const offset = offsetAt(low);
     if (offset === offsetAt(high)) return midnightOf(day) - offset;
@@ -81,9 +73,9 @@ export function createLocalTime(timezone: string) {
   return {
     /** The local date, `YYYY-MM-DD`. */
     day: (epochMs: number): string => read(epochMs).day,
-    /** Minutes since local midnight by the local clock: 0 to 1439. */
+    /** By the local clock, since midnight: 0 to 1439. */
     minuteOfDay: (epochMs: number): number => read(epochMs).minuteOfDay,
-    /** Text of an instant for display, to the minute, with its UTC offset: `2026-11-22 05:13 +08:00`. */
+    /** For display: `2026-11-22 05:13 +08:00`. */
     instant(epochMs: number): string {
       const { day, minuteOfDay } = read(epochMs);
       const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;
@@ -94,12 +86,12 @@ export function createLocalTime(timezone: string) {
       if (day !== keptNextDay.day) keptNextDay = { day, startMs: searchNextDayStartMs(epochMs, day) };
       return keptNextDay.startMs;
     },
-    /** The first instant of a local day, `YYYY-MM-DD`. If the zone skipped that day, the first instant of the next one. */
+    /** The first instant of a local day. If the zone skipped that day, the first instant of the next one. */
     dayStartMs: searchDayStartMs,
   };
 }
 
-/** Minutes from the epoch to midnight UTC of a day. */
+/** Midnight UTC of a day, in minutes from the epoch. */
 function midnightOf(day: string): number {
   return Date.parse(`${day}T00:00Z`) / MINUTE_MS;
 }

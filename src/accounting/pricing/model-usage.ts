@@ -3,11 +3,10 @@ import { type UnitCounts, unitsWhere, withTokens } from '../../protocols/meterin
 
 export interface OwnedUsage {
   readonly usage: Usage;
-  /** The same tokens, split by run of the model. The input length of each run determines the prices of its tokens. */
+  /** The tokens by run of the model. The input length of each run determines the prices of its tokens. */
   readonly runs: readonly UnitCounts[];
 }
 
-/** A call's usage of a model that the request names besides its own. */
 export interface InnerUsage<Inner> extends OwnedUsage {
   readonly inner: Inner;
 }
@@ -15,9 +14,8 @@ export interface InnerUsage<Inner> extends OwnedUsage {
 type Owner<Inner> = Inner | 'own';
 
 /**
- * Splits the usage of a call between its own model and the other models that its request names. Vendors' totals differ in which parts they
- * include. So the usage of the call's own model is the greater of two values: the totals minus the included parts of other models, and the sum of
- * its own included parts. Its parts outside the totals are added.
+ * Vendors' totals include different parts. The usage of the call's own model is the greater of two values: the totals minus the included
+ * parts of other models, and the sum of its own included parts. Its parts outside the totals are added.
  */
 export function splitUsage<Inner>(
   totals: Usage,
@@ -59,10 +57,7 @@ const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/**
- * The greater of two values: the totals minus the usage of other models, and the usage of the call's own parts. Units other than tokens remain
- * those of the whole call.
- */
+/** Units other than tokens remain those of the whole call. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }

@@ -1,11 +1,11 @@
-/** The fraction of the list price that an account pays, in basis points. It applies to charges and reservations on the balance only. */
+/** A fraction of the list price. It applies to charges and reservations on the balance only. */
 
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
-/** Maximum price factor: ten times the list price. */
+/** Ten times the list price, in basis points. */
 export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
 
-/** An amount at the list price, times a price factor, rounded half up. */
+/** The result is rounded half up. */
 export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number): bigint {
   return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);
 }

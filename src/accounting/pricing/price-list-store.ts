@@ -3,9 +3,9 @@ import { writeRows } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
 import type { UnitPrices } from './charge.ts';
 
-/** Call records refer to price lists by id, a hash of the content, so that nodes know it without a query and agree on it. */
+/** The id of a price list is a hash of its content, so nodes know it without a query. */
 
-/** Ordered by id, so that nodes that insert the same lists wait for each other instead of deadlocking. */
+/** In the order of ids, so that nodes that insert the same lists do not deadlock. */
 const insertPriceLists: Statement = {
   name: 'settlement.insert-price-lists',
   text: `insert into price_lists (id, prices)
@@ -19,14 +19,13 @@ export interface PriceList {
   readonly text: string;
 }
 
-/** Maximum number of remembered lists. A configuration has far fewer, but journals can contain lists of earlier configurations. */
+/** A configuration has far fewer lists, but journals can contain lists of earlier configurations. */
 const STORED_MAX = 10_000;
 
-/** The price lists that this node has stored, so that it does not write them again. */
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** The lists that this node has not stored yet, without duplicates. */
+  /** The lists without duplicates that this node has not stored yet. */
   missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {
@@ -50,7 +49,6 @@ export function priceListId(prices: UnitPrices): string {
   return listOf(prices).id;
 }
 
-/** Cached for the lifetime of the list, because every call needs it. */
 const lists = new WeakMap<UnitPrices, PriceList>();
 
 function listOf(prices: UnitPrices): PriceList {

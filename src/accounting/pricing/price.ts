@@ -1,13 +1,12 @@
 import type { UnitPrices } from './charge.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** A range of the day in local time, in minutes since midnight; `toMinute` is exclusive. */
+/** Local time in minutes since midnight; `toMinute` is exclusive. */
 export interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** Two price lists, one of which applies by the time of day. */
 export interface TimeOfDayPrice {
   readonly scheduleId: string;
   readonly timezone: string;
@@ -29,7 +28,7 @@ export interface PriceInForce {
   readonly prices: UnitPrices;
 }
 
-/** The price in force at an instant. A call keeps the price of its admission for its reservation and its charge. */
+/** A call keeps the price of its admission for its reservation and its charge. */
 export function priceInForce(price: ModelPrice, epochMs: number): PriceInForce {
   const timeOfDay = price.timeOfDay;
   if (timeOfDay === null) return { rule: 'base', prices: price.base };
@@ -46,13 +45,10 @@ export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boo
 }
 
 const MINUTE_MS = 60_000;
-/** Search limit in minutes: the longest possible day. A range that fills the whole day never switches. */
+/** The longest possible day. A range that fills the whole day never switches. */
 const SEARCH_MINUTES = 26 * 60;
 
-/**
- * The next instant at which the price changes; `null` if it does not change within a day. Checks the local time of each minute, so days of 23 or
- * 25 hours need no special case.
- */
+/** Returns `null` if the price does not change within a day. Checks each minute, because a day can have 23 or 25 hours. */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
   const firstMinute = Math.floor(epochMs / MINUTE_MS);

@@ -8,7 +8,7 @@ import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
 import { isOneList, stepOf, termFactor, unpricedTerms } from './token-rates.ts';
 
-/** What determined the prices of a call besides the price list; `null`: nothing. */
+/** Returns `null` if only the price list determined the prices. */
 export function pricedBy(
   usage: Usage,
   prices: UnitPrices,
@@ -66,7 +66,7 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
   return JSON.parse(text) as RecordedPrices;
 }
 
-/** Uses for which the price list has no price: audio is then charged as text, a tier at the plain price, and a tool use not at all. */
+/** Audio without a price is charged as text, a tier at the plain price, and a tool use not at all. */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
   if (basis !== 'tokens') return NONE;
   const { servedOn, unexplained } = usage;

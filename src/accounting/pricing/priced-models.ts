@@ -1,23 +1,20 @@
 import type { PriceInForce } from './price.ts';
 
-/** The properties of a model that a charge depends on. Limits in tokens; `null`: none is configured. */
+/** Limits in tokens; `null`: none is configured. */
 export interface PricedModel {
   readonly id: string;
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
 }
 
-/** A model that the request names besides its own, under that name, with its price in force. */
+/** Another model that the request names, with its price in force. */
 export interface PricedInnerModel {
   readonly name: string;
   readonly model: PricedModel;
   readonly price: PriceInForce;
 }
 
-/**
- * Finds the inner model that a provider reports. Providers append a date to names. Usage under an unknown name belongs to the inner model with
- * the highest output price.
- */
+/** Providers append a date to names. Usage under an unknown name belongs to the inner model with the highest output price. */
 export function reportedModel<Inner extends PricedInnerModel>(
   reported: string | null,
   ownNames: readonly string[],

@@ -1,10 +1,10 @@
 import { monthOf, nextMonthOf, nextWeekOf, weekOf } from './billing-periods.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** The current day, week (from Monday) and month of the billing time zone. */
+/** In the billing time zone. Weeks start on Monday. */
 export interface RunningPeriods {
   readonly nowMs: number;
-  /** The current day as `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`. */
   readonly today: string;
   readonly dayBeganAtMs: number;
   readonly weekBeganAtMs: number;

@@ -2,20 +2,16 @@ import { noUsage, totalTokens } from '../../protocols/metering/usage-facts.ts';
 import { type UnitCounts, withTokens } from '../../protocols/metering/usage-units.ts';
 import { type RunStep, type SteppedPrices, stepOf } from './token-rates.ts';
 
-/** The tokens of a call that are charged at one step of its price list. */
 export interface StepShare {
   readonly step: RunStep;
   readonly runs: number;
   readonly counts: UnitCounts;
 }
 
-/**
- * Splits the usage by price step, lowest step first. Vendors bill each run separately, and a call may have several, such as a summary and the
- * message after it.
- */
+/** Lowest step first. Vendors bill each run separately, and a call may have several, such as a summary and the message after it. */
 export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
-  // Nearly all calls have one run.
+  // Fast path: nearly all calls have one run.
   if (first !== undefined && runs.length === 1) {
     return totalTokens(first) === 0 ? [] : [{ step: stepOf(prices, first), runs: 1, counts: first }];
   }
@@ -35,7 +31,7 @@ export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): 
   return [...shares.values()].sort((left, right) => order(left.step) - order(right.step));
 }
 
-/** Sorts by the length of the input first, then by reasoning and the length of the output. */
+/** Sorts by the length of the input, then by reasoning and the length of the output. */
 function order({ above = '0', thinking, outputAbove = '0' }: RunStep): number {
   return Number(above) + (Number(thinking === true) + Number(outputAbove)) / LENGTH_MAX;
 }

@@ -10,16 +10,16 @@ import {
 import { inputTokensOf, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usage-units.ts';
 
-/** The prices of a run depend on its input and output lengths and on whether the model reasoned. The call's service terms add factors. */
+/** Prices of a run by output length and by whether the model reasoned. */
 
 export interface RunPrices extends TokenPriceFields {
   /** Prices that apply if the provider reports reasoning. */
   readonly thinking?: TokenPriceFields;
-  /** Prices that apply if the output exceeds a number of tokens, which is the name of the member. */
+  /** If the output exceeds the number of tokens that is the name of the member. */
   readonly outputAbove?: { readonly [outputTokens: string]: TokenPriceFields };
 }
 
-/** Prices that apply if the input exceeds a number of tokens, which is the name of the member. */
+/** If the input exceeds the number of tokens that is the name of the member. */
 interface PriceSteps {
   readonly [inputTokens: string]: RunPrices;
 }
@@ -35,7 +35,7 @@ export interface RunStep {
   readonly outputAbove?: string;
 }
 
-/** Factors on token prices by the name of the term, in billionths: 1,000,000,000 is the plain price. */
+/** By the name of the term, in billionths: 1,000,000,000 is the plain price. */
 interface PriceFactors {
   readonly [term: string]: bigint;
 }
@@ -62,9 +62,9 @@ export function isOneList({ above, thinking, outputAbove }: SteppedPrices): bool
   return above === undefined && thinking === undefined && outputAbove === undefined;
 }
 
-/** The price step of a run. A list has prices by reasoning or by the length of the output, not both. */
+/** A list has prices by reasoning or by the length of the output, not both. */
 export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
-  // Nearly all lists have no steps.
+  // Fast path: nearly all lists have no steps.
   if (isOneList(prices)) return PLAIN;
   const above = greatestBelow(prices.above, inputTokensOf(run));
   const { thinking, outputAbove } = above === null ? prices : prices.above![above]!;
@@ -85,7 +85,7 @@ export function listOfStep(prices: SteppedPrices, { above, thinking, outputAbove
   return outputAbove === undefined ? list : list.outputAbove![outputAbove]!;
 }
 
-/** The greatest of the names in `lengths` that is less than `length`; `null`: none. */
+/** Returns the greatest name in `lengths` below `length`, or `null`. */
 function greatestBelow(lengths: Readonly<Record<string, unknown>> | undefined, length: number): string | null {
   let found: string | null = null;
   for (const each in lengths) {
@@ -106,14 +106,14 @@ export function factorOf(prices: TermFactors, terms: ServiceTerms): TokenRates['
   return denominator === 1n ? null : { numerator, denominator };
 }
 
-/** The factor of a term; `null`: the list has none. */
+/** Returns `null` if the list has no factor for the term. */
 export function termFactor(prices: TermFactors, name: TermName, term: string | undefined): bigint | null {
   if (term === undefined) return null;
   const factors = prices[serviceTerms[name].priceKey];
   return factors !== undefined && Object.hasOwn(factors, term) ? factors[term]! : null;
 }
 
-/** The terms for which the list has no factor, except plain terms. */
+/** Returns the terms for which the list has no factor, except plain terms. */
 export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonly TermName[] {
   if (!hasTerms(terms)) return [];
   return termNames.filter((name) => {
@@ -122,10 +122,7 @@ export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonl
   });
 }
 
-/**
- * The terms that determine the price: the reported ones, and those requested ones that were not reported but are cheaper. So nobody is charged
- * more than the vendor may bill.
- */
+/** The reported terms, and requested terms that were not reported but are cheaper. So nobody is charged more than the vendor may bill. */
 export function termsInForce(prices: TermFactors, asked: ServiceTerms, reported: ServiceTerms = {}): ServiceTerms {
   return !hasTerms(asked) ? reported : { ...cheaperTerms(prices, asked), ...reported };
 }

@@ -2,7 +2,6 @@ import type { Logger } from '../../lib/logger.ts';
 import type { HeldCall } from '../../lib/two-phase.ts';
 
 interface LateClaimsOptions {
-  /** Frees the keys of the given claims, except claims whose calls already have a result. */
   readonly free: (claims: readonly HeldCall[]) => Promise<void>;
   readonly claimMs: number;
   readonly everyMs: number;
@@ -13,11 +12,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * Frees idempotency keys whose claims were aborted. The database can still execute an aborted claim after its key was freed, and repeats of the call
- * would then wait until the claim expires. Therefore each key is freed repeatedly until that time.
+ * The database can still execute an aborted claim later, and repeats would wait until it expires. So each key is freed repeatedly until
+ * then.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** Number of times that each claim is still to be freed. The claim that was freed or added longest ago is first. */
+  /** Number of times that each claim is still to be freed; the least recently freed claim is first. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -47,7 +46,6 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     add({ accountId, callId }: HeldCall): void {
       if (left.size < CLAIMS_MAX) left.set({ accountId, callId }, Math.ceil(claimMs / everyMs));
     },
-    /** Resolves when no statement is pending. The remaining claims expire. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await freeing;

@@ -1,31 +1,28 @@
 import type { Tenant } from '../../lib/fair/shares.ts';
 
-/** Memory and disk space for stored responses. Request bodies use the same memory and disk space. Each account has a share of both. */
+/** Memory and disk space for stored responses, shared with request bodies. Each account has a share of both. */
 export interface StoredResponseBudget {
-  /** Reserves memory. Returns `null` if the account cannot have that much more now. */
+  /** Returns `null` if the account cannot have that much more now. */
   takeMemory(tenant: Tenant, sizeBytes: number): Taken | null;
-  /** Reserves disk space. Returns `null` if the account cannot have that much more now. */
+  /** Returns `null` if the account cannot have that much more now. */
   takeDisk(tenant: Tenant, sizeBytes: number): Taken | null;
 }
 
 export interface Taken {
-  /** Returns the reserved amount. Further calls have no effect. */
+  /** Further calls have no effect. */
   release(): void;
 }
 
-/**
- * Memory that is needed to store a body, as a multiple of its size: the chunks, the joined buffer, and the text in a statement, which is twice as
- * long.
- */
+/** Storing a body needs a multiple of its size: the chunks, the joined buffer, and the text in a statement, which is twice as long. */
 export const STORING_FACTOR = 4;
 
-/** Memory to store the response to one call with an idempotency key. It is reserved when the size of the response body is known. */
+/** Memory to store the response to one call, reserved when the size of the body is known. */
 export class ResponseMemory {
   readonly #budget: StoredResponseBudget;
   readonly #tenant: Tenant;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
-  /** Number of users of the response body: the call itself, and each operation that stores the response. */
+  /** The call itself, and each operation that stores the response. */
   #users = 1;
 
   constructor(budget: StoredResponseBudget, tenant: Tenant) {
@@ -33,7 +30,7 @@ export class ResponseMemory {
     this.#tenant = tenant;
   }
 
-  /** Reserves memory for a body of this size. Returns false if there is not enough; memory that was reserved earlier stays reserved. */
+  /** For a body of this size. Returns false if there is not enough; memory that was reserved earlier stays reserved. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;
@@ -48,7 +45,7 @@ export class ResponseMemory {
     this.#users++;
   }
 
-  /** Call this once per user, when it no longer needs the body. The last call returns the memory to the budget. */
+  /** Call once per user. The last call returns the memory to the budget. */
   release(): void {
     this.#users--;
     if (this.#users === 0) for (const taken of this.#taken) taken.release();

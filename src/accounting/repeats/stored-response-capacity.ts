@@ -3,9 +3,9 @@ import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
 interface StoredResponseCapacityOptions {
-  /** Reads the total size of the account's stored responses, valid or not. */
+  /** Total size of the account's stored responses, valid or not. */
   readonly readBytes: (accountId: string) => Promise<number>;
-  /** Called each time, because the configuration may be reloaded. */
+  /** A function, because the configuration may be reloaded. */
   readonly bytesMax: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,19 +16,17 @@ interface AccountBytes {
   readAtMs: number;
 }
 
-/** Assumed size of a row without its body. */
 export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
-/** Interval at which the size is read again, because other nodes store responses, too. */
+/** The size is read again after this time, because other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** The same interval while the capacity is used up: responses may have expired. */
+/** While the capacity is used up: responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**
- * Tracks the bytes of each account's stored responses. The database sums them when a node first sees an account, and when capacity seems
- * used up; in between the node adds what it stores itself. So no call waits for a sum over all responses of its account, and other nodes
- * may exceed the limit for up to ten minutes.
+ * The database sums the size when a node first sees an account, and when capacity seems used up; in between, the node adds what it stores.
+ * So the limit can be exceeded for up to ten minutes.
  */
 export function createStoredResponseCapacity(options: StoredResponseCapacityOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
@@ -55,11 +53,7 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
   }
 
   return {
-    /**
-     * Takes capacity for a response; returns whether its body fits. The row without the body is stored and counted in any case.
-     *
-     * @throws if the database is down.
-     */
+    /** Returns whether the body fits; the row is stored and counted in any case. @throws if the database is down. */
     async take(accountId: string, bodyBytes: number): Promise<boolean> {
       const hasCapacity = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);
@@ -72,10 +66,7 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
-    /**
-     * Discards the known size of an account, because a response that took capacity may not have been stored. The next response reads the size
-     * again.
-     */
+    /** Reads the size again at the next response, because a response that took capacity may not have been stored. */
     forget: (accountId: string): void => void known.delete(accountId),
   };
 }

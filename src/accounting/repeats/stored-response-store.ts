@@ -11,18 +11,12 @@ import { ROW_BYTES } from './stored-response-capacity.ts';
 
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/**
- * SQL: the time until which a row prevents a new claim of its key: the expiry of its response, or if there is no valid response, the time at
- * which its node is considered dead.
- */
+/** SQL: until when a row prevents a new claim: the expiry of its response, or else the time at which its node is considered dead. */
 const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
 
-/**
- * The same condition as `IS_FREE`, for `on conflict`. Citus does not allow clock functions there, so the current time is derived from the new claim,
- * which expires $7 milliseconds after it.
- */
+/** `IS_FREE` for `on conflict`, where Citus allows no clock functions. The new claim expires $7 milliseconds after the current time. */
 const IS_FREE_FOR_NEW = `excluded.claimed_until - ${HELD_UNTIL} >= $7::bigint * interval '1 millisecond'`;
 
 const CLAIMS = selection({
@@ -32,10 +26,8 @@ const CLAIMS = selection({
 });
 
 /**
- * Claims keys. An existing row stays, unless its key is free. Rows are ordered by key, so that nodes that claim the same keys wait for each other
- * instead of deadlocking; the row of a refused key is locked, too. For a refused key, the statement returns the previous contents of the row. If
- * the row was free or absent before, it returns no contents: another node has claimed the key concurrently, and this statement cannot see that
- * node's request. Uses the primary key.
+ * For a refused key, the statement locks the row and returns its previous contents. No contents: another node has claimed the key
+ * concurrently. Rows are ordered by key, so that nodes that claim the same keys do not deadlock. Uses the primary key.
  */
 const claimKeys: Statement = {
   name: 'idempotency.claim-keys',
@@ -91,7 +83,7 @@ const selectHeld: Statement = {
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and ${HELD_UNTIL} > ${nowSql('$4')}`,
 };
 
-/** Stores one row at a time, because bodies may be large. Uses stored_responses_by_claim. */
+/** One row at a time, because bodies may be large. Uses stored_responses_by_claim. */
 const keepResponse: Statement = {
   name: 'idempotency.keep-response',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
@@ -100,7 +92,7 @@ where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
 
-/** Locks rows in the order in which they are claimed, whatever the order of the changes. */
+/** Locks rows in the order in which they are claimed. */
 const LOCKED_CLAIMS = `with locked as (
   select k.account_id, k.claim_id from stored_responses k
   join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
@@ -115,7 +107,7 @@ const sumBytes: Statement = {
 from stored_responses where account_id = $1`,
 };
 
-/** Frees keys whose calls have not ended. Uses stored_responses_by_claim. */
+/** Calls that have not ended. Uses stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
@@ -130,26 +122,21 @@ update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
-/** Deletes all claims without a valid response, of all accounts. Runs once, at the start of the only process that uses the database. */
+/** Runs once, at the start of the only process that uses the database. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
   text: `delete from stored_responses k where not k.is_valid`,
 };
 
-/** Maximum number of rows that one statement deletes. It bounds the duration, because bodies may be large. */
+/** Rows per statement. It bounds the duration, because bodies may be large. */
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * How long a claim is kept if its call has not ended in the database. The end of a delivered call may wait in a journal while the database, or
- * the node with the journal, is unavailable. Without the claim, the end would look as if a repeat had replaced it, and the call would never be
- * charged.
+ * A delivered call's end may wait in a journal. Without the claim, a repeat would seem to have replaced it, and it would never be charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 
-/**
- * Deletes expired rows. Rows of running calls are kept, and rows of calls that have not ended are kept for `UNENDED_KEPT_DAYS`. Uses
- * stored_responses_by_expiry.
- */
+/** Keeps rows of running calls, and rows of calls that have not ended for `UNENDED_KEPT_DAYS`. Uses stored_responses_by_expiry. */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
@@ -165,7 +152,6 @@ where k.account_id = expired.account_id and k.claim_id = expired.claim_id
 returning k.claim_id`,
 };
 
-/** A key to claim; `callId` identifies the claim. */
 export interface ClaimRequest extends KeyedCall, HeldCall {}
 
 /**
@@ -185,36 +171,34 @@ export interface ClaimTerms {
   readonly keptForMs: number;
 }
 
-/** The response of a claim's call, stored before the call is settled. */
+/** Stored before the call is settled. */
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** How long the response is stored after the end of its call. */
+  /** Milliseconds from the end of the call. */
   readonly keptForMs: number;
 }
 
-/** A stored response. A large body is left out. */
 export interface FoundResponse extends StoredResponse {
   readonly unreadBytes?: number;
 }
 
 export interface StoredResponseStore {
-  /** One verdict per request, in the same order. Each key may occur only once. */
+  /** In the order of the requests. Each key may occur only once. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
-  /** Whether a key cannot be claimed, because its call runs or has left a response. */
+  /** Whether a call with the key runs or has a stored response. */
   isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
   /** Returns `null` if no response is stored, or its call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
-  /** The body of a response that was found without it; `null` if it has expired since. */
+  /** Returns `null` if the response has expired since it was found. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
-  /** Stores a response. If the claim was lost, stores nothing and returns false. */
+  /** Returns false if the claim was lost. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
-  /** Total size of an account's responses, bodies and rows. */
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  /** Deletes expired rows in batches, until none is left or the signal is aborted. */
+  /** Deletes in batches, until no expired row is left or the signal is aborted. */
   forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 

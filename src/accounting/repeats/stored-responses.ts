@@ -32,20 +32,20 @@ export type ClaimResult =
   | { readonly state: 'other_request' }
   /** Too many requests wait for the same call. */
   | { readonly state: 'crowded' }
-  /** The waiting request is gone, or the process stops. */
+  /** The waiting request was aborted, or the process stops. */
   | { readonly state: 'given_up' };
 
-/** The right to run the call of an idempotency key. Its owner must close it. */
+/** The right to run the call of an idempotency key. Must be closed. */
 export interface Claim {
   readonly bodyBytesMax: number;
-  /** Reserves memory to store a body of this size; returns false if none is available. May be called again for a larger size. */
+  /** Returns false if no memory is available for a body of this size. May be called again for a larger size. */
   takeMemory(bodyBytes: number): boolean;
   readonly held: HeldCall;
-  /** How long a response is stored after the end of its call. */
+  /** Milliseconds from the end of the call. */
   readonly keptForMs: number;
-  /** Reports that the call is settled, with the response for its repeats; `null`: nothing is stored. */
+  /** The call is settled. `null`: no response is stored. */
   settled(response: StoredResponse | null): void;
-  /** Ends the claim. If nothing was stored, the key is freed in the background: only repeats wait for that. */
+  /** If no response was stored, the key is freed in the background. */
   close(): void;
 }
 
@@ -69,7 +69,7 @@ interface StoredResponsesOptions {
   readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Called each time, because the configuration may be reloaded. */
+  /** A function, because the configuration may be reloaded. */
   readonly terms: () => StoredResponseTerms;
   /** For tests: replaces the database's clock and the intervals. */
   readonly testClock?: Clock | undefined;
@@ -82,9 +82,9 @@ interface StoredResponsesOptions {
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
 const FREE_LATE_MS = 2_000;
-/** Interval at which the database is asked whether a call on another node has ended. */
+/** Interval of queries for the end of a call on another node. */
 const POLL_MS = 500;
-/** Maximum number of requests on a node that wait for the same call. Each keeps its body in memory, without a reservation. */
+/** Maximum number of requests that wait for the same call. Each keeps its body in memory, without a reservation. */
 const WAITING_FOR_ONE_MAX = 100;
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
@@ -101,22 +101,21 @@ interface Local {
   /** Whether the key is known to belong to this request, so that a different request is refused. */
   isCertain: boolean;
   isOver: boolean;
-  /** The stored response of the call; `null`: none. */
+  /** `null`: no response is stored. */
   response: StoredResponse | null;
-  /** Called once at the next change. A waiter that leaves removes its callback, so that none accumulate while the call runs. */
+  /** Called once at the next change. A waiter that leaves removes its callback. */
   readonly waiting: Set<() => void>;
 }
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** Stored responses of calls with an Idempotency-Key; `calls/idempotency/README.md` describes the whole path. */
+/** `calls/idempotency/README.md` describes the whole path. */
 export function createStoredResponses(options: StoredResponsesOptions) {
   const { store, questions, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
   const local = new Map<string, Local>();
   const claimed = new Set<HeldCall>();
   const pauses = new Set<() => void>();
-  /** Memory of claims whose call runs here, or whose response is being stored. */
   const memories = new Map<string, ResponseMemory>();
   const room = createStoredResponseCapacity({
     readBytes: (accountId) => store.storedBytes(accountId),
@@ -132,7 +131,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     keptForMs: options.terms().keptForMs,
   });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, StoredClaim, boolean>({
-    // A batch contains each key only once, as the statement requires, because `local` allows one lookup per key.
+    // The statement requires that a batch contains each key once. `local` allows one lookup per key.
     admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
     admissionLimit: questions.limit,
     async end(responded) {
@@ -180,7 +179,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     });
   }
 
-  /** Asks the database repeatedly until the key is claimed, or another node's call has ended with a stored response. */
+  /** Queries the database until the key is claimed, or another node's call has ended with a stored response. */
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
@@ -258,12 +257,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   }
 
   return {
-    /**
-     * Claims the key of a call. If another call with the same key runs, on this node or another, it waits until that call ends or the waiter
-     * leaves.
-     *
-     * @throws GatewayError `overloaded` if there is no memory for a large stored response; `databaseDown`.
-     */
+    /** Waits while another call with the key runs, on any node. @throws GatewayError `databaseDown`; `overloaded`: no memory */
     async claim(call: KeyedCall, waiter: Waiter, tenant: Tenant): Promise<ClaimResult> {
       const place = placeOf(call);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
@@ -307,11 +301,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         throw refusedFor(error);
       }
     },
-    /**
-     * Whether a key belongs to a call that runs or has a stored response. Another request with the key is then not a new call.
-     *
-     * @throws GatewayError `databaseDown`.
-     */
+    /** Whether a call with the key runs or has a stored response. @throws GatewayError `databaseDown`. */
     async isKnown(key: CallKey): Promise<boolean> {
       if (local.get(placeOf(key))?.isCertain === true) return true;
       try {
@@ -321,15 +311,14 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Stores the response of a call before the call is settled; repeats get it after the settlement. If the account's responses have reached
-     * their limit, the response is stored without its body. Safe to repeat.
+     * Stores a response before its call is settled. Beyond the account's limit, the body is not stored. Safe to repeat.
      *
-     * @throws ClaimLostError if this node was considered dead and another one runs the call; it must not be charged here.
+     * @throws ClaimLostError if another node runs the call; it must not be charged here.
      * @throws if the response was not stored, or the outcome is unknown.
      */
     async keep(responded: StoredClaim): Promise<void> {
       const { accountId, callId, body } = responded;
-      // The call may be over before its response is stored. The response is then in the journal, and its body is still in memory.
+      // A call can be over before its response is stored: the response is then in the journal, and its body still in memory.
       const memory = memories.get(callId);
       memory?.use();
       try {
@@ -337,7 +326,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         const stored = hasCapacity || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
-        // The response is stored again until that succeeds, and then counts only once.
+        // A later attempt stores the response, which must count only once.
         room.forget(accountId);
         throw error;
       } finally {
@@ -346,7 +335,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     },
     /** Frees the claims of an earlier process. Only for a database that a single process uses. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
-    /** Stops waiting for calls of other nodes. Calls that wait for another one to end no longer start. */
+    /** After this, requests that wait for another call no longer start their own. */
     stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();
@@ -367,7 +356,7 @@ function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
   return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
-/** The response without its body, for when it exceeds the capacity. */
+/** Replaces a response that exceeds the capacity. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };

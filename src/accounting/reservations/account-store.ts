@@ -12,15 +12,10 @@ import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
 /**
- * Reads the limits of accounts for every transaction that changes their use: admissions, ends of calls and releases. Each transaction first
- * locks the rows of its accounts in `balances`, in the order of ids. Rows read afterwards are current and need no other lock.
- * `account-writes-store.ts` writes the results of the decisions.
+ * Every transaction that changes limits first locks its accounts in `balances`, in the order of ids. Rows read later need no other lock.
  */
 
-/**
- * Rows are locked in order, because two nodes could deadlock otherwise. The clock is read outside of the locking subquery, and therefore
- * after the locks are taken.
- */
+/** Ordered locks prevent deadlocks. The clock is read outside of the locking subquery, and therefore after the locks are taken. */
 const lockOf = (name: string, lock: string): Statement => ({
   name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
@@ -50,7 +45,7 @@ from unnest($1::text[], $2::text[], $3::text[]) as r (account_id, key_id, model)
 join rate_limits l on l.account_id = r.account_id and l.key_id = r.key_id and l.model = r.model`,
 };
 
-/** Selects the subscription of each account that started last. Subscriptions of an account do not overlap. */
+/** The subscription that started last. Subscriptions of an account do not overlap. */
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
   text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -58,10 +53,10 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null and s.starts_at 
 order by s.account_id, s.ends_at desc`,
 };
 
-/** SQL expression: the latest instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
-const AHEAD = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
+/** SQL: the latest instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
+const FUTURE_AFTER = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
-/** Number of expired slots that are deleted in addition to those that a batch needs, so that the count of slots soon becomes exact. */
+/** Expired slots that are deleted in addition to those that a batch needs, so that the count soon becomes exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
@@ -73,10 +68,8 @@ const SLOTS = selection({
 });
 
 /**
- * Selects the oldest slots of the active subscriptions: expired slots, limited to the number that the batch can use, and, if the window
- * might become full, the slots that expire next. These are many rows only if the limit of the plan was lowered below the current use. They
- * are followed by the same number of slots in the future, which exist only after the clock was wrong. Uses the primary key of
- * subscriptions, and plan_slots_by_time from both ends.
+ * Selects expired slots that the batch can use, and, if the window might become full, those that expire next. Slots in the future exist
+ * only after the clock was wrong. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -87,7 +80,7 @@ cross join lateral (
   (
     select call_id, taken_at from plan_slots
     where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id
-      and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then ${AHEAD}
+      and plan_slots.taken_at <= case when s.slots + $5::int > p.five_hour_calls then ${FUTURE_AFTER}
         else ${nowSql('$2')} - interval '5 hours' end
     order by taken_at
     limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
@@ -95,7 +88,7 @@ cross join lateral (
   union all
   (
     select call_id, taken_at from plan_slots
-    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id and plan_slots.taken_at > ${AHEAD}
+    where plan_slots.account_id = s.account_id and plan_slots.subscription_id = s.id and plan_slots.taken_at > ${FUTURE_AFTER}
     order by taken_at
     limit $5::int + ${SPARE_LAPSED_SLOTS} + greatest(s.slots - p.five_hour_calls, 0)
   )
@@ -106,11 +99,9 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
-  /** Keys and members that have limits. */
   readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
   /** Limits per minute to look up. Not all of them exist. */
   readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
-  /** Accounts whose plans are read, with the number of their calls in the batch. */
   readonly callsOnPlan = new Map<string, number>();
 
   addOwner(accountId: string, ownerId: string): void {
@@ -133,10 +124,10 @@ export class AskedAccounts {
 
 type Accounts = ReadonlyMap<string, AccountState>;
 
-/** A query of a transaction. `addTo` adds its rows to the accounts that were read by the first query. */
+/** `addTo` adds the rows to the accounts that the first query has read. */
 export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
 
-/** Returns the queries of an admission or a precheck. The first query reads balances. */
+/** For an admission or a precheck. The first query reads balances. */
 export function accountReads(
   balances: Statement,
   { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
@@ -167,10 +158,7 @@ export interface ReadAccounts {
   readonly nowMs: number;
 }
 
-/**
- * Builds the state of accounts from the rows of the queries, the first of which reads balances. Tests set `nowMs`; with `null`, the time of
- * the database is used.
- */
+/** @param nowMs set by tests; with `null`, the time of the database is used */
 export function readAccounts(reads: readonly AccountRead[], rows: ReadRows, nowMs: number | null): ReadAccounts {
   const money = rows[0] as readonly (StoredRow & TimedRow)[];
   const accounts = toAccounts(money);
@@ -207,10 +195,7 @@ export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   }
 }
 
-/**
- * Adds subscriptions without their five-hour slots. A subscription that the account already has is not replaced, because `addSlots` may have added
- * slots to it.
- */
+/** Adds subscriptions without slots. An existing subscription is not replaced, because `addSlots` may have added slots to it. */
 export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);

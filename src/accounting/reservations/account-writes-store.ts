@@ -18,7 +18,7 @@ const updateKeys = KEY_LIMITS.update('reservations.update-keys');
 const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 const updateRates = RATE_LIMITS.update('reservations.update-rates');
 
-/** Creates the rows of limits that are only in the configuration, at their first calls. The transaction holds the lock of the account. */
+/** Creates the rows of limits that are only in the configuration. Requires the lock of the account. */
 const insertRates: Statement = {
   name: 'reservations.insert-rates',
   text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.rows.as('v')}`,
@@ -64,7 +64,7 @@ export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): Accou
 
 const NONE: readonly never[] = [];
 
-/** Returns the statements that write the changes of a decision: one statement per table, for changed rows only. */
+/** One statement per table, for changed rows only. */
 export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
   const balances: MoneyState[] = [];
   const keys: KeyState[] = [];
@@ -87,12 +87,11 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     for (const old of was.subscriptions) {
       const subscription = account.subscriptions.get(old.id)!;
       if (SUBSCRIPTIONS.hasChanged(old, subscription)) subscriptions.push(subscription);
-      // Checked separately, because the counts do not change if one slot is given back and another is taken.
+      // The counts do not change if one slot is given back and another is taken.
       if (subscription.newSlots.length + subscription.deletedSlots.length > 0) withSlots.push(subscription);
     }
   }
   const written = BALANCES.written.rows.write(updateBalances, balances);
-  // Fast path: most calls change no other counts.
   if (keys.length + rates.length + newRates.length + subscriptions.length + withSlots.length === 0) return written;
   return [
     ...written,

@@ -5,7 +5,7 @@ import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionTerms } from './account-state.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 
-/** Settings that are read from the configuration for each admission, because the configuration can be reloaded. */
+/** Read for each admission, because the configuration can be reloaded. */
 export interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;
@@ -15,7 +15,6 @@ export interface ReservationTerms {
 
 interface AdmissionTermsDependencies {
   readonly terms: () => ReservationTerms;
-  /** Identifies the process that owns a reservation to other nodes. */
   readonly nodeId: string;
   readonly testClock?: Clock | undefined;
 }
@@ -37,7 +36,6 @@ export function admissionTerms({ terms, nodeId, testClock }: AdmissionTermsDepen
   };
 }
 
-/** Cached by the list of plans, until the configuration is reloaded. */
 const plansByIdOf = new WeakMap<readonly PlanTerms[], ReadonlyMap<string, PlanTerms>>();
 
 function plansById(plans: readonly PlanTerms[]): ReadonlyMap<string, PlanTerms> {

@@ -20,10 +20,7 @@ interface AdmissionDecision {
   readonly reservations: readonly Reservation[];
 }
 
-/**
- * Decides on a batch of calls, one by one in the order of arrival. The capacity that an admitted call takes is not available to the next
- * call; a refused call changes nothing. The function is pure, except that it updates `accounts` to their state after the batch.
- */
+/** Decides on calls in the order of arrival. Pure, except that `accounts` become their state after the batch. */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -67,7 +64,7 @@ function admit(
 
 const NO_BUDGETS: readonly ShownBudget[] = [];
 
-/** Runs once per batch, because an expired slot must be subtracted from its window only once. */
+/** Once per batch, because an expired slot must be subtracted from its window only once. */
 function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
   for (const account of accounts.values()) {
     account.activePlan = account.currentSubscriptionId === null ? null : activePlanAt(account, context);
@@ -76,13 +73,10 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
   }
 }
 
-/** Returned if the account was deleted while its key was cached. */
+/** The account was deleted while its key was cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/**
- * Returns the refusal of the first exhausted limit; `null` if no limit is exhausted. If the body of the call is not read yet, skips limits
- * that could have capacity again when calls in flight end.
- */
+/** The first exhausted limit decides. Before the body is read, limits that the end of another call could free are skipped. */
 function firstRefusal(
   limits: readonly Limit[],
   call: AskingCall,
@@ -97,10 +91,7 @@ function firstRefusal(
   return null;
 }
 
-/**
- * Returns, for each call, why an admission would refuse it now, whatever its body contains; `null` if it would not. Nothing is reserved.
- * Calls in flight do not count, because they might have ended by the time the body has arrived. Brings `accounts` up to date.
- */
+/** For each call, the refusal that does not depend on its body or on calls in flight, or `null`. Updates `accounts` to the current time. */
 export function decideLooks(
   calls: readonly Omit<AskingCall, 'request'>[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -115,10 +106,7 @@ export function decideLooks(
   });
 }
 
-/**
- * Applies the account's price factor to the maximum cost. The factor was read with the account's row locked, so every node applies a
- * changed factor either before or after this admission.
- */
+/** The factor was read with the account's row locked, so every node applies a changed factor either before or after this admission. */
 function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: number): ReservationRequest {
   const { amountNano } = request;
   if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
@@ -149,7 +137,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls, windows };
 }
 
-/** Returns the windows of the account's plan; `null` if it has no plan, or if the use of a window is unknown. */
+/** Returns `null` if there is no plan, or the use of a window is unknown. */
 function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
   if (plan === null) return null;
   const windows: PlanWindow[] = [];

@@ -13,12 +13,12 @@ const IN_FLIGHT = selection({
   model: textColumn('model'),
   nodeId: textColumn('node_id'),
   reservedAt: dateColumn('reserved_at'),
-  /** Maximum cost in nano-yuan; `null` for a call on a plan. */
+  /** `null` for a call on a plan. */
   reservedNano: orNull(bigintColumn('amount_nano')),
-  /** Maximum number of tokens used of the plan's quota; `null` for a call on the balance. */
+  /** Of the plan's quota; `null` for a call on the balance. */
   reservedTokens: orNull(countColumn('tokens')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** Facts known at admission. A reservation of another gateway version might lack some. */
+  /** A reservation of another gateway version might lack some facts. */
   facts: selection({ text: textColumn('facts') }).to(({ text }) => readFacts(text)),
 });
 
@@ -39,7 +39,7 @@ interface InFlightFilter {
   readonly to: Date | null;
 }
 
-/** Lists reservations, newest first: ids are sorted by time. Scans all reservations, or those of one account. */
+/** Newest first: ids are sorted by time. Scans all reservations, or those of one account. */
 const listInFlight: Statement = {
   name: 'in-flight.list',
   text: `select ${IN_FLIGHT.list} from reservations

@@ -16,10 +16,7 @@ export function createKeyBudgetStore(database: PartitionPool) {
   }
 
   return {
-    /**
-     * Returns the smallest remainder of any budget in nano-yuan; `null` if the key has no budget. For callers who can spend but not see the
-     * balance.
-     */
+    /** The smallest remainder of any budget; `null` if the key has no budget. For callers who can spend but not see the balance. */
     async smallestLeftNano(
       accountId: string,
       ownerIds: readonly string[],
@@ -27,7 +24,7 @@ export function createKeyBudgetStore(database: PartitionPool) {
     ): Promise<bigint | null> {
       return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
     },
-    /** Returns the use of budgets by owner id. Owners without limits are absent. */
+    /** By owner id. Owners without limits are absent. */
     async uses(
       accountId: string,
       ownerIds: readonly string[],

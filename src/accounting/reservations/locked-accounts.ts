@@ -12,20 +12,19 @@ import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '..
  *                     ▼
  *              each account separately, on one of two connections that can wait ─▶ done, or timeout
  *
- * While an account waits there, later items of the account join it directly. A lock thus delays the batches of other accounts only once.
+ * While an account waits, its later items join it directly, so a lock delays the batches of other accounts only once.
  */
 
 /**
- * How a transaction locks the rows of accounts. `all` locks all of them at once and fails after a short wait. `free` locks only those that
- * are not locked by others; the result of the other items is `locked`. `waiting` locks all of them, on a connection that is reserved for
- * waiting.
+ * - `all`: locks all accounts at once, and fails after a short wait.
+ * - `free`: locks accounts that are not locked by others. The result of other items is `locked`.
+ * - `waiting`: locks all accounts, on a connection that is reserved for waiting.
  */
 export type LockMode = 'all' | 'free' | 'waiting';
 
-/** The result of an item whose account is locked, in lock modes that skip locked accounts. */
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
 
-/** Runs work on all accounts. If a lock is not free in time, runs it again on accounts that are not locked. */
+/** If a lock is not free in time, runs the work again on accounts that are not locked. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
   try {
     return await run('all');
@@ -46,14 +45,14 @@ interface AccountBatcherOptions<Item, Result>
     signal: AbortSignal,
   ) => Promise<readonly (Result | 'locked')[]>;
   readonly accountOf: (item: Item) => string;
-  /** Wraps batches that do not wait for a lock. Their duration shows whether the database responds. */
+  /** Wraps batches that do not wait for a lock: their duration shows whether the database responds. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** How long an item that has no time limit of its own can wait for a lock. */
+  /** Time limit of items that have none of their own. */
   readonly lockLimit: ItemLimit;
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
 
-/** Runs a batch. The result of an item that waits for a lock is a promise. */
+/** The result of an item that waits for a lock is a promise. */
 export type RunBatch<Item, Result> = (
   items: readonly Item[],
   batch: Batch,
@@ -61,7 +60,6 @@ export type RunBatch<Item, Result> = (
 
 const ITEMS = { isItemFault: isDataError, batchItemsMax: BATCH_ITEMS_MAX };
 
-/** Combines work on accounts into batches that skip locked accounts. */
 export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
   readonly #options: AccountBatcherOptions<Item, Result>;
   readonly #locked = new Map<string, ItemBatcher<Item, Result>>();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { balanceCall, codingCall, MemoryAccount, planOf } from '../../../test/support/account-in-memory.ts';
 import { byScope, propertyRuns } from '../../../test/support/scope.ts';
-import { CLOCK_TOLERANCE_MS, isAhead } from '../counts/counted-since.ts';
+import { CLOCK_TOLERANCE_MS, isInFuture } from '../counts/counted-since.ts';
 import { createLocalTime } from '../pricing/local-time.ts';
 import { runningPeriods } from '../pricing/running-periods.ts';
 import { rateName } from './account-state.ts';
@@ -231,7 +231,7 @@ describe('limits while the clock and the terms move', () => {
           if (kind === 'rateLimitExceeded') {
             // Nor if a bucket is too far in the future to count now, but is not then: a refusal resets no bucket.
             const counted = [...account.state.rates.values()].map(({ countedAtMs }) => countedAtMs);
-            if (counted.some((atMs) => isAhead(atMs, nowMs) && !isAhead(atMs, inMs))) return;
+            if (counted.some((atMs) => isInFuture(atMs, nowMs) && !isInFuture(atMs, inMs))) return;
             const asking = { ...request, isOnPlan: false, request };
             assert.equal(minuteRates.refuse(asking, account.state, account.contextAt(inMs)), null);
           } else if (inMs < ENDS_MS) assert.notEqual(account.look(call, inMs)?.kind, kind, `${kind} again at its end`);

@@ -1,15 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 
-/** Maximum requests and tokens per minute; `null`: unlimited. */
+/** Per minute; `null`: unlimited. */
 export interface RateMaxima {
   readonly requestsMax: number | null;
   readonly tokensMax: number | null;
 }
 
-/**
- * Combines the limits of a model and its aliases. A renamed model, whose old id is an alias, keeps its limits; a model that replaces
- * several models has the lowest of their limits.
- */
+/** The lowest limits of a model and its aliases: a renamed model, whose old id is an alias, keeps its limits. */
 export function maximaOfNames(own: RateMaxima | undefined, others: readonly RateMaxima[]): RateMaxima {
   return {
     requestsMax: own?.requestsMax ?? lowest(others.map(({ requestsMax }) => requestsMax)),
@@ -22,7 +19,7 @@ function lowest(maxima: readonly (number | null)[]): number | null {
   return set.length === 0 ? null : Math.min(...set);
 }
 
-/** Limits of accounts that have no limits of their own; `null`: unlimited. */
+/** For accounts without limits of their own; `null`: unlimited. */
 export interface RateDefaults {
   readonly all: RateMaxima;
   readonly models: ReadonlyMap<string, RateMaxima>;

@@ -3,10 +3,9 @@ import type { AccountState } from './account-state.ts';
 import { limitsOf } from './limits/all.ts';
 import type { CallUse, ReservedLimits } from './reservation.ts';
 
-/** The use of a call that used nothing: the whole reservation is given back. */
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
-/** Ends a reservation: every limit gives back the reserved amount and counts the use. Changes `account`. */
+/** Every limit gives back the reserved amount and counts the use. Changes `account`. */
 export function freeReservation(
   reservation: ReservedLimits,
   use: CallUse,

@@ -4,38 +4,33 @@ import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
 
-/**
- * Maximum reserved amount in nano-yuan, more than any balance. It prevents overflows of sums in SQL, for example after a request for 10^15
- * tokens.
- */
+/** More than any balance. Prevents overflows of sums in SQL, for example after a request for 10^15 tokens. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 
-/** A call that requests admission. It consists of plain values, so that it can be copied to another thread. */
+/** Plain values, because a request can be copied to another thread. */
 export interface ReservationRequest {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
-  /** Canonical model id. */
   readonly model: string;
-  /** Other ids of the model. Limits per minute might be stored under one of them. */
+  /** Limits per minute might be stored under one of these ids. */
   readonly modelAliases: readonly string[];
   readonly isKeyLimited: boolean;
   /** The member who owns the key, if the member has limits; otherwise `null`. */
   readonly memberId: string | null;
   readonly isRateLimited: boolean;
-  /** Maximum number of tokens of the call, across all models that it uses. */
+  /** Maximum number of tokens, across all models that the call uses. */
   readonly tokens: number;
-  /** Maximum cost at list prices of a call on the balance, in nano-yuan; `null` on a Coding Plan. */
+  /** Maximum cost at list prices; `null` on a plan. */
   readonly amountNano: bigint | null;
-  /** What the call requires of its Coding Plan; `null` for a call on the balance. */
+  /** `null` for a call on the balance. */
   readonly plan: PlanRequest | null;
   readonly facts: string;
 }
 
 interface PlanRequest {
-  /** Size of the decoded request. */
   readonly inputBytes: number;
-  /** Maximum number of output tokens that the caller requests; 0 if the request contains no limit. */
+  /** The limit in the request; 0: the request contains none. */
   readonly outputTokensRequested: number;
   readonly tokens: number;
   /** Canonical ids of other models that the call might use. */
@@ -45,7 +40,7 @@ interface PlanRequest {
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;
   readonly model: string;
-  /** Whether the slot of the call in the five-hour window still exists. Expired slots are deleted. */
+  /** Whether the slot in the five-hour window still exists. Expired slots are deleted. */
   readonly hasSlot: boolean;
 }
 
@@ -54,22 +49,20 @@ export interface OpenReservation extends Reservation, ReservedLimits {}
 export interface CallUse {
   /** Whether the call counts in windows and in numbers of calls. If not, its slot is given back. */
   readonly counts: boolean;
-  /** Number of input and output tokens, including cached ones; 0 if the call does not count. */
+  /** Input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
-  /** The amount that counts as spending of the key and of the member. */
   readonly keyChargeNano: bigint;
-  /** Number of all tokens, whether or not the call counts; 0 if it is unknown. */
+  /** All tokens, whether or not the call counts; 0: unknown. */
   readonly rateTokens: number;
 }
 
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** When the same call would be admitted: at an instant; `soon`, when calls in flight have ended; or `null`, if waiting does not help. */
+  /** When the same call would be admitted; `soon`: when calls in flight have ended; `null`: waiting does not help. */
   readonly retryAt: number | 'soon' | null;
-  /** Present if the endpoint determines whether the status is 402 or 429. */
+  /** The endpoint determines whether the status is 402 or 429. */
   readonly isPaymentRequired?: true;
   readonly param?: string;
-  /** The windows of the plan. Present if one of them is exhausted. */
   readonly windows?: readonly PlanWindow[];
   readonly rate?: ReachedRate;
 }
@@ -83,16 +76,14 @@ export interface ReachedRate {
   readonly status: RateStatus;
 }
 
-/** What remains for further calls of the account: money that is not reserved, or calls of its plan; `null`: unknown. */
+/** Money that is not reserved, or calls of the plan; `null`: unknown. */
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
 interface RemainingCalls {
-  /** The smallest remainder of all windows, in calls. */
   readonly calls: number;
   readonly windows: readonly PlanWindow[];
 }
 
-/** A budget of a key or its member, as shown to clients. */
 export interface ShownBudget {
   readonly isOfMember: boolean;
   readonly period: 'day' | 'week' | 'month' | 'total';
@@ -103,11 +94,11 @@ export interface ShownBudget {
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
-  /** Remainder of the limits per minute of the call; `null` if it has none. */
+  /** `null`: the call has no limits per minute. */
   readonly rates: RateStatus | null;
-  /** The use of the budgets of the call's key and member, by calls that have already ended. */
+  /** The use of budgets by calls that have already ended. */
   readonly budgets: readonly ShownBudget[];
-  /** The account's price factor for this call. It has no effect on a plan, where calls are not charged. */
+  /** The price factor has no effect on a plan. */
   readonly priceFactorBasisPoints: number;
 }
 
@@ -116,7 +107,7 @@ export type Admission =
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;
-      /** The current plan of the account; `null` if it has none. */
+      /** `null`: the account has no plan. */
       readonly planId: string | null;
     };
 
@@ -127,13 +118,10 @@ export interface CallName {
 
 export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
-/** Returns a call's ids as a map key. The space is a safe separator, because ids never contain one. */
+/** A map key. The space separates the ids, which contain none. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
 
-/**
- * Facts that are stored with the reservation and used for the record of the call if its node dies. The route is the first one that the call
- * might take.
- */
+/** Used for the record of the call if its node dies. The route is the first one that the call might take. */
 export interface CallFacts {
   readonly context: string;
   readonly operation: string;
@@ -142,11 +130,11 @@ export interface CallFacts {
   readonly isStream: boolean;
   readonly requestId: string;
   readonly priceRule: PriceRule;
-  /** Must equal the start time in the record that the call's own end writes. A late end finds the `unresolved` record by it. */
+  /** Must equal the start in the record that the call's own end writes: a late end finds the `unresolved` record by it. */
   readonly startedAtMs: number;
 }
 
-/** The stored facts, in this order and without names, because each byte adds to the time of an admission. Append new members at the end. */
+/** Stored in this order and without names, because each byte adds to the time of an admission. Append new members at the end. */
 const STORED_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
@@ -158,14 +146,14 @@ const STORED_FACTS = [
   ['startedAtMs', 'number'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
-/** Formats facts as stored text. The text is parsed only if the node of the call dies. */
+/** The text is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
   const values: CallFacts[keyof CallFacts][] = [];
   for (const [name] of STORED_FACTS) values.push(facts[name]);
   return JSON.stringify(values);
 }
 
-/** Parses stored facts. Some can be missing, because in a rolling update another gateway version might have stored them. */
+/** Another gateway version might have stored the text during a rolling update, so some facts can be missing. */
 export function readFacts(text: string): Partial<CallFacts> {
   let values: unknown;
   try {

@@ -13,37 +13,35 @@ import { BATCH_ITEMS_MAX, pastLocked, WAITING_ITEMS_MAX } from './locked-account
 import { type Admission, type CallName, callKey, type Refusal, type ReservationRequest } from './reservation.ts';
 import type { ReservationStore } from './store.ts';
 
-/** Receives the durations of admissions for metrics. */
 export interface AdmissionObserver {
   batch(callCount: number, tookMs: number): void;
-  /** An admission has completed or failed. The time includes the wait for a batch. */
+  /** Called after success and failure. The time includes the wait for a batch. */
   admission(tookMs: number): void;
 }
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
-  /** Decides on admissions in batches. Each admission completes or fails within its time limit. */
+  /** Each admission completes or fails within its time limit. */
   readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
-  /** Identifies the process that owns a reservation to other nodes. */
   readonly nodeId: string;
   readonly terms: () => ReservationTerms;
   readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
-  /** Maximum number of admissions with an unknown result that wait for their release. Further ones are left to recovery. */
+  /** Maximum number of admissions with an unknown result that wait for their release. Recovery releases further ones. */
   readonly waitingItemsMax?: number | undefined;
   readonly observer?: AdmissionObserver | undefined;
 }
 
 const RETRY_DELAY_MS = 200;
 const LOOKS_WAITING_MAX = 20_000;
-/** Interval at which a node looks for reservations of its own that belong to no known call. */
+/** Interval of the search for reservations of this node that belong to no known call. */
 const RELEASE_MS = 60_000;
 
 export type Reservations = ReturnType<typeof createReservations>;
 
-/** Admits calls in batches. `README.md` describes the model and its invariants. */
+/** `README.md` describes the model and its invariants. */
 export function createReservations(options: ReservationsOptions) {
   const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
@@ -51,7 +49,7 @@ export function createReservations(options: ReservationsOptions) {
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have a reservation or might get one. */
   const known = new Set<string>();
-  /** Admissions with an unknown result. The number is limited; further ones are found among the reservations of this node. */
+  /** Admissions with an unknown result. If there are too many, the others are found among the reservations of this node. */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -77,7 +75,7 @@ export function createReservations(options: ReservationsOptions) {
   ): Promise<(Refusal | null)[]> {
     const termsNow = admissionTerms(options);
     const asked = new AskedAccounts();
-    // Limits per minute are not read, because their use will have changed when the body has arrived.
+    // The use of limits per minute will have changed when the body has arrived.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
@@ -98,7 +96,7 @@ export function createReservations(options: ReservationsOptions) {
     return releasing;
   }
 
-  /** Runs at least one round of releases, and further rounds while the result of an admission is unknown. */
+  /** At least one round, and further ones while the result of an admission is unknown. */
   async function releaseRounds(): Promise<void> {
     do {
       const before = doubtful.size;
@@ -111,7 +109,7 @@ export function createReservations(options: ReservationsOptions) {
           'releasing the reservations of failed admissions failed; retrying',
         );
       }
-      // Remaining reservations, for example those of locked accounts, are left to recovery.
+      // Recovery releases the others, for example those of locked accounts.
       if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
     // Runs synchronously after the last check of `doubtful`, so that the next doubtful admission starts another round.
@@ -120,11 +118,11 @@ export function createReservations(options: ReservationsOptions) {
 
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
-    // Calls that cannot be released now, because their accounts are locked, move to the end of the queue.
+    // Calls whose accounts are locked move to the end of the queue.
     for (const call of doubted) doubtful.delete(callKey(call));
     const left = new Map(doubted.map((call) => [callKey(call), call]));
     try {
-      // The release locks the accounts of the calls, and therefore waits for admissions that are pending on the server.
+      // The release locks the accounts, and therefore waits for admissions that are pending on the server.
       for (const call of doubted.length > 0 ? await releaseFree(doubted) : []) left.delete(callKey(call));
     } finally {
       for (const [key, call] of left) doubtful.set(key, call);
@@ -136,17 +134,13 @@ export function createReservations(options: ReservationsOptions) {
     }
   }
 
-  /** Releases calls, except those whose accounts are locked by another transaction. Returns the released calls. */
+  /** Skips calls whose accounts are locked. Returns the released calls. */
   function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
     return pastLocked((locks) => store.release(calls, billingTime(), locks));
   }
 
   return {
-    /**
-     * Decides on a call. When it resolves with an admission, the reservation is durable.
-     *
-     * @throws GatewayError `databaseDown`. If a reservation was created nevertheless, it is released later.
-     */
+    /** When this resolves with an admission, the reservation is durable. @throws GatewayError `databaseDown`. */
     async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
       const askedAtMs = timers.nowMs();
@@ -164,9 +158,7 @@ export function createReservations(options: ReservationsOptions) {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    /**
-     * Prechecks a call: returns why an admission would refuse it now, whatever its body contains; `null` if it would not. Reserves nothing.
-     */
+    /** Returns why an admission would refuse the call now, whatever its body contains, or `null`. Reserves nothing. */
     async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
@@ -174,11 +166,11 @@ export function createReservations(options: ReservationsOptions) {
         throw refusedFor(error);
       }
     },
-    /** Forgets a call that has ended in the database and no longer belongs to this node. */
+    /** Must be called when a call has ended in the database. */
     ended(call: CallName): void {
       known.delete(callKey(call));
     },
-    /** Releases reservations of this node whose admissions failed with an unknown result. A timer calls it, too. Never throws. */
+    /** Releases reservations of this node whose admissions failed with an unknown result. Also called by a timer. Never throws. */
     releaseUnknown,
     async drain(): Promise<void> {
       isClosing = true;

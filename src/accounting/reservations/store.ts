@@ -21,7 +21,7 @@ import {
   readBalances,
 } from './account-store.ts';
 import { accountWrites, copyAccounts } from './account-writes-store.ts';
-import { futureCounts, warnOfFutureCounts } from './counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from './future-counts.ts';
 import type { LockMode } from './locked-accounts.ts';
 import { freeReservation, NO_USE } from './release.ts';
 import { CALL_NAME, type CallName, callKey, type OpenReservation } from './reservation.ts';
@@ -49,7 +49,7 @@ from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** Selects the subscriptions, whether current or not, that count calls in flight. */
+/** Includes subscriptions that are no longer current. */
 const readSubscriptionsOfCalls: Statement = {
   name: 'reservations.read-subscriptions-of-calls',
   text: `select ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -59,7 +59,6 @@ where (s.account_id, s.id) in (
 )`,
 };
 
-/** Selects the limits of keys and members that count calls in flight. */
 const readKeysOfCalls: Statement = {
   name: 'reservations.read-keys-of-calls',
   text: `select ${KEY_LIMITS.columns.of('l')}
@@ -72,7 +71,6 @@ where (l.account_id, l.key_id) in (
 )`,
 };
 
-/** Selects the limits per minute from which calls in flight have taken tokens. */
 const readRatesOfCalls: Statement = {
   name: 'reservations.read-rates-of-calls',
   text: `select ${RATE_LIMITS.columns.of('l')}
@@ -113,13 +111,12 @@ export function createReservationStore(
   logger: Pick<Logger, 'warn'> | null = null,
 ) {
   return {
-    /** Reads the use of limits of accounts and keys, for a decision that changes nothing. */
     look(asked: AskedAccounts, terms: AdmissionTerms, signal?: AbortSignal): Promise<ReadAccounts> {
       const reads = accountReads(readBalances, asked, terms);
       const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
       return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
-    /** Releases reservations without writing call records. Waits for pending admissions. Returns the calls whose accounts it could lock. */
+    /** Writes no call records. Waits for pending admissions. Returns the calls whose accounts could be locked. */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
       const reads = openCallReads(calls, locks);
       return partition.readThenWrite({
@@ -139,14 +136,11 @@ export function createReservationStore(
         },
       });
     },
-    /**
-     * Returns the first `limit` calls of dead nodes after the call `behind`, in order. Omits calls of nodes that are alive again once the
-     * calls have been read.
-     */
+    /** The first `limit` calls of dead nodes after the call `behind`, in order. */
     async listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]> {
       const { accountId = '', callId = '' } = behind ?? {};
       const others = await partition.query<{ node_id: string }>(listOtherNodes, [selfId]);
-      // A node writes its first heartbeat before it admits calls, so every node that has calls also has a heartbeat.
+      // A node writes its first heartbeat before it admits calls.
       let dead = await deadOf(
         directory,
         others.map((row) => row.node_id),
@@ -154,7 +148,7 @@ export function createReservationStore(
       );
       while (dead.length > 0) {
         const calls = NAMES.all(await partition.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
-        // Checked again after the read, because a node that is alive again and admits calls keeps them.
+        // A node that is alive again keeps its calls.
         const still = await deadOf(directory, dead, deadAfterMs);
         if (still.length === dead.length) return calls;
         dead = still;
@@ -165,10 +159,7 @@ export function createReservationStore(
   };
 }
 
-/**
- * Returns the queries that read the plans and the limits per minute that count calls in flight. `names` contains the query parameters that
- * identify the calls.
- */
+/** @param names query parameters that identify the calls */
 export function countedReads(names: readonly string[], hasPlans = true, hasRates = true): AccountRead[] {
   const reads: AccountRead[] = [];
   if (hasPlans) reads.push({ statement: readSubscriptionsOfCalls, parameters: names, addTo: addSubscriptions });
@@ -181,7 +172,6 @@ interface OpenCalls extends ReadAccounts {
   readonly periods: RunningPeriods;
 }
 
-/** Returns the queries of a transaction that releases calls. The first query locks their accounts. */
 export function openCallReads(calls: readonly CallName[], locks: LockMode): AccountRead[] {
   const accountIds = [...new Set(calls.map(({ accountId }) => accountId))];
   const names = fieldsOf(calls, ...CALL_NAME);

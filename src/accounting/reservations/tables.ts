@@ -15,33 +15,26 @@ import {
 } from '../../db/table.ts';
 
 /**
- * The columns of all limits of a call, except limits of keys (`accounting/accounts/key-limit-tables.ts`). The types of the state, and all
- * statements that read or write these tables, are derived from this list.
- *
- * A column `…BeganAtMs` is the start of the counted day, week, month or period, computed with the settings in force at that time.
- * `accounting/counts/counted-since.ts` decides whether the count is still current.
+ * A column `…BeganAtMs` is the start of a counted period; `accounting/counts/counted-since.ts` decides whether the count is still current.
+ * The columns of keys are in `accounting/accounts/key-limit-tables.ts`.
  */
 
 export const BALANCES = countedTable('balances', {
   key: ['accountId'],
   terms: {
     accountId: textColumn('account_id'),
-    /** `null`: the cap of the configuration applies. */
+    /** `null`: the cap of the configuration. */
     dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
     /** A lower cap, set by the owners of the account. */
     ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
-    /** The share of the list price that the account pays, in basis points. */
     priceFactorBasisPoints: countColumn('price_factor_basis_points'),
   },
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
-    /** Start of the day that `spentNano` counts. */
+    /** Start of the day whose spending is `spentNano`. */
     dayBeganAtMs: instantColumn('day_began_at'),
-    /**
-     * Sequence number of the counted day. Records store it to identify the day that counts them. Other `…No` columns are used in the same
-     * way.
-     */
+    /** Number of the counted day. Records store it to identify the day that counts them. Other `…No` columns are used in the same way. */
     dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     lastEntryNo: bigintColumn('last_entry_no'),
@@ -63,9 +56,6 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
     /** Number of rows in `plan_slots`. Expired slots count until they are deleted. */
     slots: countColumn('slots'),
     weekBeganAtMs: instantColumn('week_began_at'),
-    /**
-     * Sequence number of the counted week. Reservations store it to identify the week that counts them. `periodNo` is used in the same way.
-     */
     weekNo: countColumn('week_no'),
     weekCalls: countColumn('week_calls'),
     periodBeganAtMs: instantColumn('period_began_at'),
@@ -85,15 +75,15 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   key: ['accountId', 'keyId', 'model'],
   terms: {
     accountId: textColumn('account_id'),
-    /** Empty string: the limit belongs to the account. */
+    /** An empty id: the limit belongs to the account. */
     keyId: textColumn('key_id'),
-    /** Empty string: the limit applies to all models together. */
+    /** Empty: the limit applies to all models together. */
     model: textColumn('model'),
     /** `null`: unlimited, or, for an account, the limit of the configuration. */
     requestsMax: orNull(countColumn('requests_max')),
     tokensMax: orNull(countColumn('tokens_max')),
   },
-  // Counts are in 60,000ths of a request or token. A limit of n per minute frees n of these per millisecond.
+  // In 60,000ths of a request or token: a limit of n per minute frees n of these per millisecond.
   counts: {
     /** The instant at which the other counts are valid. */
     countedAtMs: instantColumn('counted_at'),
@@ -105,10 +95,7 @@ export const RATE_LIMITS = countedTable('rate_limits', {
 export type RateRow = RowOf<typeof RATE_LIMITS.columns>;
 export type RateCounts = CountsOf<typeof RATE_LIMITS>;
 
-/**
- * The level of a token bucket after a call: the use, the limit that determines how fast it drains, and the instant
- * (`limits/rate-bucket.ts`).
- */
+/** The level of a bucket after a call: the use, the limit that determines how fast it drains, and the instant (`limits/rate-bucket.ts`). */
 export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
 /** What limits record at the admission of a call for its end; `null`: the limit does not apply. */
@@ -116,21 +103,20 @@ const NOTES = {
   /** Amount reserved of the balance. */
   amountNano: orNull(bigintColumn('amount_nano')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** Sequence numbers of the subscription's week and period in which the call was admitted. */
+  /** The week and period in which the call was admitted. */
   weekNo: orNull(countColumn('week_no')),
   periodNo: orNull(countColumn('period_no')),
   /** Tokens reserved of the plan's quota. */
   tokens: orNull(countColumn('tokens')),
   /** Amount reserved of the key's budgets; 0 for a call on a plan. */
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  /** Sequence number of the key's day that counts the call. */
+  /** Number of the key's day that counts the call. */
   keyDayNo: orNull(countColumn('key_day_no')),
-  /** The member whose limits count the call, and the sequence number of the member's day that counts it. */
+  /** The member whose limits count the call. */
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
-  /** Number of tokens taken from the buckets. */
   rateTokens: orNull(countColumn('rate_tokens')),
-  /** The levels of the buckets after the call, in the order of `placesOf`; `null` for a place without a token limit. */
+  /** In the order of `placesOf`; `null` for a place without a token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),
 };
 
@@ -138,7 +124,7 @@ export type LimitNotes = Changing<RowOfFields<typeof NOTES>>;
 
 export const NOT_LIMITED = Object.fromEntries(Object.keys(NOTES).map((field) => [field, null])) as LimitNotes;
 
-/** One row per call in flight, with the maximum use of each of its limits. It exists from the admission of the call to its end. */
+/** One row per call in flight, from its admission to its end, with the maximum use of each limit. */
 export const RESERVATIONS = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('call_id'),
@@ -152,13 +138,9 @@ export const RESERVATIONS = tableColumns({
 
 export interface Reservation extends Omit<RowOf<typeof RESERVATIONS>, keyof LimitNotes>, LimitNotes {}
 
-/** The columns of a reservation that are read when its call ends, besides the ids of the call. */
 export const RESERVED_LIMITS = tableColumns({ keyId: textColumn('key_id'), ...NOTES });
 
-/**
- * SQL expression: whether a reservation `r` still has its slot. A scalar subquery is executed as an index lookup; `exists` might be
- * executed as a scan of all slots.
- */
+/** SQL: whether a reservation `r` still has its slot. A scalar subquery is an index lookup; `exists` might scan all slots. */
 export const HAS_SLOT = `r.subscription_id is not null and coalesce(
     (select true from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id), false
   ) as has_slot`;

@@ -8,18 +8,15 @@ import type { RetentionStore, Wait } from './retention-store.ts';
 
 interface DroppingDependencies {
   readonly store: RetentionStore;
-  /** Milliseconds for which call records are kept; `undefined`: forever. Read for each run. */
+  /** `undefined`: records are kept forever. Read for each run. */
   readonly keptMs: () => number | undefined;
-  /** Returns the billing time zone in force. */
   readonly timezone: () => string;
-  /** Clock of the database. */
   readonly clock: Clock;
-  /** Runs each batch when records are deleted row by row. */
   readonly pace: Pace;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Reasons why a month is kept until the next run, for the log. */
+/** Why a month is kept until the next run, for the log. */
 const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
   not_summed: 'usage is not summed yet',
   in_flight: 'calls of the month are still in flight',
@@ -31,13 +28,9 @@ const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
 
 const UNDEFINED_TABLE = '42P01';
 
-/** Sorts before every id. */
 const FIRST_ID = '';
 
-/**
- * Creates the job that drops the call records of months past their retention, oldest month first. A month that cannot be dropped is kept
- * until the next run.
- */
+/** Drops the call records of months past their retention, oldest month first. A month that cannot be dropped is kept until the next run. */
 export function createDropping({ store, keptMs, timezone, clock, pace, logger }: DroppingDependencies) {
   async function dropMonth(month: Month, signal: AbortSignal): Promise<'dropped' | 'stopped' | keyof typeof WAITS> {
     const ready = await store.readiness(boundsOf(month).toMs);
@@ -51,7 +44,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
     return signal.aborted ? 'stopped' : store.drop(month, timezone());
   }
 
-  /** Deletes records row by row. Returns false if the signal stopped the deletion. */
+  /** Row by row. Returns false if the signal stopped the deletion. */
   async function deleteAll(month: Month | null, beforeMs: number, signal: AbortSignal): Promise<boolean> {
     let wrongId: string | null = null;
     let dropped = 0;
@@ -99,10 +92,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
   }
 
   return {
-    /**
-     * Drops the call records past their retention. Stops early when the signal is aborted; the next run repeats work that was not
-     * committed.
-     */
+    /** If the signal is aborted, the next run repeats work that was not committed. */
     async run(signal: AbortSignal): Promise<void> {
       const kept = keptMs();
       if (kept === undefined) return;

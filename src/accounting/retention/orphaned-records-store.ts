@@ -7,15 +7,9 @@ import { RECORD_SUMS } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
-/**
- * The SQL that deletes records row by row. This is needed for records in the default partition, and for records that were inserted into a
- * month after the month was dropped.
- */
+/** Deletes records row by row: those in the default partition, and those that were inserted into a month after the month was dropped. */
 
-/**
- * Locks up to $4 records that started before $3 and have ids between $1 and $2. Skips records that other transactions have locked. Uses the
- * table's index by id.
- */
+/** Up to $4 records that started before $3, with ids between $1 and $2. Skips locked records. Uses the table's index by id. */
 const lockBatch = (month: Month | null): Statement => ({
   name: `retention.lock-${monthTableName(month)}`,
   text: `select id from ${monthTableName(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
@@ -24,13 +18,12 @@ order by id limit $4::int for update skip locked`,
 
 const DELETED = selection({
   dropped: intColumn('(select count(*)::int from dropped) as dropped'),
-  /** Id of a record that is kept because it disagrees with the ledger. */
+  /** A record that is kept because it disagrees with the ledger. */
   wrongId: orNull(textColumn('(select min(id) from wrong) as wrong_id')),
 });
 
 /**
- * Deletes locked records and records their sums. Keeps records that disagree with the ledger, and records with a refund that is not summed
- * yet. Uses the table's index by id; the queue is short.
+ * Keeps records that disagree with the ledger, or have a refund that is not summed yet. Uses the table's index by id; the queue is short.
  */
 const deleteLocked = (month: Month | null): Statement => ({
   name: `retention.delete-${monthTableName(month)}`,
@@ -60,18 +53,14 @@ const findRecord = (month: Month): Statement => ({
 
 interface DeletedBatch {
   readonly dropped: number;
-  /** The last id of the batch; `null` if there are no more records. */
+  /** Of the batch; `null`: there are no more records. */
   readonly lastId: string | null;
-  /** Id of a record that is kept because it disagrees with the ledger. */
   readonly wrongId: string | null;
 }
 
 export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
   return {
-    /**
-     * Deletes a batch of records that started before an instant, in the order of their ids. With a month, deletes from the table of that
-     * month; with `null`, from the default partition.
-     */
+    /** In the order of ids. With `null`, deletes from the default partition. */
     deleteBatch: (month: Month | null, beforeMs: number, afterId: string, timezone: string): Promise<DeletedBatch> =>
       database.transaction(async (transaction) => {
         const before = new Date(beforeMs);

@@ -4,22 +4,17 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import type { Month } from './months.ts';
 
-/** SQL shared by the stores of retention, for the tables of call records and their locks. */
-
-/**
- * The id of a call is generated before its start is recorded. If the clock is set back in between, the id is later than the recorded start.
- * This is the maximum difference in milliseconds.
- */
+/** Maximum time by which a call's id is later than its recorded start, if the clock was set back in between. */
 const ID_SLACK_MS = 600_000;
 
-/** Returns an id that sorts after the ids of all records that started before an instant. */
+/** Sorts after the ids of all records that started before an instant. */
 export const firstIdAfter = (atMs: number): string => firstIdAt('call', atMs + ID_SLACK_MS);
 
-/** SQL join and condition: selects records `c` whose charge differs from the ledger. Uses ledger_one_charge_a_call. */
+/** SQL: selects records `c` whose charge differs from the ledger. Uses ledger_one_charge_a_call. */
 export const DISAGREES = `left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
 where e.amount_nano is distinct from -c.charge_nano`;
 
-/** Milliseconds to wait for the exclusive lock. The time is short, because all other transactions queue behind a waiting exclusive lock. */
+/** Milliseconds. Short, because all other transactions queue behind a waiting exclusive lock. */
 const LOCK_MS = 50;
 
 const limitLocks: Statement = {
@@ -27,7 +22,7 @@ const limitLocks: Statement = {
   text: `select set_config('lock_timeout', '${LOCK_MS}ms', true)`,
 };
 
-/** Takes the exclusive lock that dropping the table of a month requires anyway. */
+/** The exclusive lock that dropping a table requires anyway. */
 const lockCalls: Statement = {
   name: 'retention.lock-calls',
   text: 'lock table only calls in access exclusive mode',
@@ -39,7 +34,6 @@ export async function lockRecords(transaction: PartitionQueryable): Promise<void
   await transaction.query(lockCalls);
 }
 
-/** Drops the table of a month, including its indexes. */
 export const dropTable = (month: Month): Statement => ({
   name: `retention.drop-${monthTableName(month)}`,
   text: `drop table ${monthTableName(month)}`,

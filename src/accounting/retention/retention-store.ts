@@ -13,9 +13,8 @@ import { createRecordDeletion } from './orphaned-records-store.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
- * The SQL that drops months of call records, in two transactions. The first transaction compares the records with the ledger and records
- * their sums, in one snapshot and without locks. The second transaction drops the table, which makes the sums valid; it briefly holds an
- * exclusive lock on the records.
+ * The first transaction compares the records with the ledger and records their sums, without locks. The second one drops the table, which
+ * makes the sums valid; it briefly holds an exclusive lock on the records.
  */
 
 const MONTH_TABLE = /^calls_(\d{4})_(\d{2})$/;
@@ -33,13 +32,10 @@ const READINESS = selection({
   isOver: booleanColumn('not exists (select from reservations r where r.call_id < $1::text) as is_over'),
 });
 
-/**
- * Selects whether records with ids smaller than $1 are all summed, and whether none of their calls is in flight. The queue and the
- * reservations have few rows.
- */
+/** Whether records with ids below $1 are all summed, and no such call is in flight. The queue and the reservations have few rows. */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
-/** Starts the drop of a month. From then on, late ends of calls of the month write nothing. */
+/** From then on, late ends of calls of the month write nothing. */
 const insertMonth: Statement = {
   name: 'retention.insert-month',
   text: 'insert into dropped_months (month) values ($1::date) on conflict (month) do nothing',
@@ -75,7 +71,6 @@ const useSnapshot: Statement = {
 /** SQLSTATE: a transaction in a snapshot changes a row that another transaction has changed since. */
 const SERIALIZATION_FAILURE = '40001';
 
-/** Selects a record of the month that disagrees with the ledger. */
 const findWrong = (month: Month): Statement => ({
   name: `retention.find-wrong-${monthTableName(month)}`,
   text: `select c.id from ${monthTableName(month)} c ${DISAGREES} limit 1`,
@@ -87,9 +82,8 @@ const findWrongNamed = (month: Month): Statement => ({
 });
 
 /**
- * Selects an account that has charges without a record: charges of calls with ids from $1 to $2, for which no record started from $3 to $4.
- * Charges of records with ids of the month $5 that were dropped earlier are expected and do not count. Uses ledger_one_charge_a_call for
- * each account.
+ * Selects an account with charges of calls with ids from $1 to $2 for which no record started from $3 to $4. Excludes records of the month
+ * $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
  */
 const findOrphans: Statement = {
   name: 'retention.find-orphaned-charges',
@@ -115,13 +109,13 @@ select account_id from orphans o left join dropped d using (account_id)
 where o.charges is distinct from d.charges or o.charge_nano is distinct from d.charge_nano order by account_id limit 1`,
 };
 
-/** Deletes the sums of an earlier run, which are no longer valid. */
+/** The sums of an earlier run are no longer valid. */
 const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map((table) => ({
   name: `retention.delete-${table}`,
   text: `delete from ${table} where dropped_in = $1::date`,
 }));
 
-/** Sums the records of a month, except unresolved calls, which might still change. The transaction that drops the table adds these. */
+/** Excludes unresolved calls, which might still change. The transaction that drops the table adds these. */
 const sumMonth = (month: Month): Statement => ({
   name: `retention.sum-${monthTableName(month)}`,
   text: `with dropped as not materialized (
@@ -152,16 +146,14 @@ const markDropped: Statement = {
   text: `update dropped_months set dropped_at = statement_timestamp(), drops = drops + 1, unresolved = '{}' where month = $1::date`,
 };
 
-/** Why a month cannot be dropped yet. */
 export type Wait = 'not_summed' | 'in_flight' | 'elsewhere' | 'changed';
 
 export type RetentionStore = ReturnType<typeof createRetentionStore>;
 
-/** Maximum number of rows in a batch when records are deleted row by row. */
 const ROWS_MAX = 2_000;
 const DAY_MS = 86_400_000;
 
-/** @param number the number of the partition */
+/** @param number partition number */
 export function createRetentionStore(
   database: Pick<PartitionDatabase, 'pool' | 'longTransaction'>,
   number = 0,
@@ -177,7 +169,7 @@ export function createRetentionStore(
 
   return {
     ...createRecordDeletion(housekeeping, rowsMax),
-    /** Returns the months that have a table of records, oldest first. */
+    /** Months that have a table of records, oldest first. */
     async months(): Promise<Month[]> {
       const tables = await housekeeping.query<{ name: string }>(listTables);
       return tables.flatMap(({ name }) => {
@@ -185,19 +177,13 @@ export function createRetentionStore(
         return match === null ? [] : [`${match[1]}-${match[2]}-01`];
       });
     },
-    /** Returns whether records that started before an instant can be dropped now, or why not. */
     readiness: (beforeMs: number) => readiness(housekeeping, beforeMs),
-    /** Starts the drop of a month. Returns `dropped_before` if the month was already dropped once and has records again. */
+    /** `dropped_before`: the month was already dropped once and has records again. */
     async begin(month: Month): Promise<'begun' | 'dropped_before'> {
       await housekeeping.query(insertMonth, [month]);
       return MONTHS.first(await housekeeping.query(selectMonth, [month]))!.isDropped ? 'dropped_before' : 'begun';
     },
-    /**
-     * Compares the records of a month with the ledger and records their sums, unless that was already done. Runs in one transaction, which
-     * takes minutes for millions of records.
-     *
-     * @throws DisagreementError
-     */
+    /** Compares the records with the ledger and records their sums, unless that was already done. @throws DisagreementError */
     async sum(month: Month, timezone: string, signal: AbortSignal): Promise<'summed' | 'elsewhere' | 'changed'> {
       try {
         return await database.longTransaction(async (transaction) => {
@@ -218,12 +204,7 @@ export function createRetentionStore(
         throw error;
       }
     },
-    /**
-     * Drops the table of a month whose records are summed.
-     *
-     * @throws DisagreementError
-     * @throws a lock timeout (`isLockTimeout`) if other transactions keep a lock on the records.
-     */
+    /** Requires that the records are summed. @throws DisagreementError, or a lock timeout (`isLockTimeout`) */
     drop: (month: Month, timezone: string): Promise<'dropped' | Wait> =>
       housekeeping.transaction(async (transaction) => {
         await lockRecords(transaction);
@@ -244,10 +225,7 @@ export function createRetentionStore(
   };
 }
 
-/**
- * Checks that each record of a month has its charge in the ledger, and that each charge has a record or belongs to a record that was
- * dropped earlier.
- */
+/** Each record must have its charge in the ledger, and each charge a record, unless the record was dropped earlier. */
 async function requireAgreement(transaction: PartitionQueryable, month: Month): Promise<void> {
   await requireNone(transaction, findWrong(month), []);
   const { fromMs, toMs } = boundsOf(month);

@@ -8,7 +8,7 @@ import type { EndResult } from './store.ts';
 type Ends = Batcher<SettlementRecord, EndResult>;
 
 interface DatabaseSettlementDependencies {
-  /** Batches of ends whose callers wait, and batches of ends for which no caller waits. */
+  /** Callers wait for `ends`, but not for `lateEnds`. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
@@ -20,7 +20,7 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
   const { ends, lateEnds } = dependencies.batches;
 
   async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<BalanceAfterEnd> {
-    // Each body has its own statement, because bodies may be large. The response becomes valid when the call has ended.
+    // One statement per body, because bodies may be large. The response becomes valid when the call has ended.
     await storedResponses.keep(kept);
     const result = await batcher.submit(record);
     if (result === 'claim_lost') throw new ClaimLostError();
@@ -35,13 +35,13 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
 
   return {
     /**
-     * Writes the end of a call completely or not at all. When it resolves, the end is durable. Safe to repeat.
+     * When this resolves, the end is durable. Safe to repeat.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written.
      * @throws if it was not durable in time, or the outcome is unknown.
      */
     end: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(ends, record),
-    /** Like `end`, for ends for which no caller waits: in separate batches and without a time limit. */
+    /** Like `end`, but in separate batches and without a time limit, because no caller waits. */
     endLate: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(lateEnds, record),
     async drain(): Promise<void> {
       await ends.drain();

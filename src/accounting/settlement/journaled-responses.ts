@@ -4,19 +4,13 @@ import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts'
 import { withoutBody } from '../repeats/stored-responses.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 
-/**
- * Maximum total size of stored responses in the journal. It is half of the size at which the journal refuses calls, so that stored responses
- * cannot cause this.
- */
+/** Half of the size at which the journal refuses calls, so that stored responses cannot cause this. */
 const BODIES_MAX_BYTES = 128 * 2 ** 20;
 
-/** Maximum size of entries that are read at once; a larger entry is read alone. */
+/** A larger entry is read alone. */
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
-/**
- * Writes ends to the journal. If an account has used up its share of the disk, its ends omit their stored bodies: the calls are charged, and
- * their repeats are refused.
- */
+/** If an account's share of the disk is used up, ends omit stored bodies: the calls are charged, and their repeats are refused. */
 export class JournaledResponses {
   readonly #journal: Journal;
   readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;

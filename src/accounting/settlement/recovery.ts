@@ -11,24 +11,22 @@ interface RecoveryOptions {
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   readonly nodeId: string;
   readonly time: () => BillingTime;
-  /** Writes the ends in journals of dead nodes on this machine to the database, because the outcome of their calls is known. */
+  /** Writes the ends in journals of dead nodes on this machine to the database: the outcome of these calls is known. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
-  /** Called when a call was recorded as unresolved, for metrics. */
   readonly onUnresolved?: (() => void) | undefined;
 }
 
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Resolves the calls of dead nodes: their reservations are released, they are recorded as `unresolved`, and nothing is charged, because their
- * outcome is unknown. Several nodes may do so concurrently, and a node that is considered dead may be alive. Each call is resolved once, and if
- * its own end still arrives, that end replaces the record.
+ * Releases calls of dead nodes without a charge, because their outcome is unknown. Several nodes may do so at once. A node that is considered
+ * dead may be alive: the call's own end then replaces the `unresolved` record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;
 
-  /** Resolves the first calls after `behind`; returns the last of them if there may be more. */
+  /** Returns the last resolved call if there may be more. */
   async function resolveSome(deadAfterMs: number, behind: CallName | undefined): Promise<CallName | undefined> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX, behind);
     if (calls.length === 0) return undefined;
@@ -39,7 +37,7 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
     return calls.length === CALLS_AT_ONCE_MAX ? calls.at(-1) : undefined;
   }
 
-  /** Resolves calls, except those of locked accounts, which are retried at the next heartbeat. */
+  /** Skips calls of locked accounts, which are retried at the next heartbeat. */
   function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
     return pastLocked((locks) => settlement.resolve(calls, time(), locks));
   }

@@ -1,9 +1,9 @@
 interface ReplayDependencies<End> {
-  /** Initial pause before a round. The pause doubles while the database accepts no end. */
+  /** Before a round. The pause doubles while the database accepts no end. */
   readonly retryDelayMs: number;
-  /** Returns how many of the next ends are tried at once. */
+  /** How many of the next ends are tried at once. */
   readonly countAtOnce: (next: readonly End[]) => number;
-  /** Tries to write an end. Resolves if the end must not be tried again. */
+  /** Resolves if the end must not be tried again. */
   readonly attempt: (end: End) => Promise<void>;
   /** Called when no more ends wait, with the number of accepted ends. */
   readonly onAllTaken: (count: number) => void;
@@ -12,10 +12,7 @@ interface ReplayDependencies<End> {
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-/**
- * Retries ends, oldest first, until the database accepts them. Each partition has its own replay, so that a failing partition does not block
- * others.
- */
+/** Retries ends, oldest first. Each partition has its own replay, so that a failing partition does not block others. */
 export function createReplay<End>(dependencies: ReplayDependencies<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = dependencies;
   const waiting: End[] = [];
@@ -70,13 +67,12 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       waiting.push(end);
       beginRounds();
     },
-    /** Tries these ends and all waiting ends once. */
     async once(ends: readonly End[] = []): Promise<void> {
       waiting.push(...ends);
       await tryOnce(waiting.length);
       beginRounds();
     },
-    /** Stops the rounds, and tries all waiting ends once more. */
+    /** Tries all waiting ends once more. */
     async close(): Promise<void> {
       isClosing = true;
       wake();

@@ -32,29 +32,26 @@ interface ChargeEntry extends CallName {
   readonly chargeNano: bigint;
   readonly balanceAfterNano: bigint;
   readonly endedAtMs: number;
-  /** Number and start of the account's day. */
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
-  /** The budgets of the call's key and member that count the charge; `null`: none. */
+  /** The budgets that count the charge; `null`: none. */
   readonly countedKey: CountedKeyCharge | null;
 }
 
 export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
-  /** One verdict per end, in the same order. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
+  /** In the order of the ends. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Ends that are written: the first end of each call, unless the call already has a record other than `unresolved`. */
+  /** The first end of each call, unless the call already has a record other than `unresolved`. */
   readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
 
 /**
- * Decides on the ends of a batch of calls, one by one in the order of arrival. Only the first end of a call counts: it is recorded, charged if it
- * has a charge, and its reservation is freed. So an end is safe to repeat, and an end without a charge rules out a later charge. A call that has
- * a record can end only if the record is `unresolved`. If the records of the call's month were dropped, it is unknown whether the call has ended
- * before, so nothing is written. The function is pure, except that it updates `accounts` to their state after the batch.
+ * Decides in the order of arrival. Only the first end of a call counts, so an end is safe to repeat. If the records of its month were
+ * dropped, nothing is written, because the call may have ended before. Pure, except that `accounts` become their state after the batch.
  */
 export function decideEnds(
   records: readonly SettlementRecord[],
@@ -82,7 +79,7 @@ export function decideEnds(
     const reservation = reservations.get(key);
     const use = useOf(record);
     if (reservation !== undefined) {
-      // A call that has ended before is not counted: its counts would have to be in its record, which is already written.
+      // A call that has ended before is not counted, because its record is already written without the counts.
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
@@ -107,10 +104,7 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/**
- * Counts a call in windows, quotas and daily limits, and returns the counters for its record. Counts of a past week, period or day are not
- * recorded.
- */
+/** Returns the counters for the record. Counts of a past week, period or day are not recorded. */
 function countUse(reservation: ReservedLimits, tokens: number, account: AccountState): CountedUse | null {
   const { subscriptionId, weekNo, periodNo } = reservation;
   const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
@@ -139,10 +133,7 @@ interface CountingOwners {
   readonly member: KeyState | null;
 }
 
-/**
- * The key and the member in whose budgets the charge counts. If the reservation was released because the node was considered dead, nothing was
- * charged to them then.
- */
+/** If the reservation was released because the node was considered dead, the key and the member do not count the charge yet. */
 function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
@@ -187,11 +178,11 @@ interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
 
 interface UnresolvedCall {
   readonly reservation: OpenReservation;
-  /** Whether a record is written. None is written if the call has one, or was not fully admitted. */
+  /** False if the call has a record, or was not fully admitted. */
   readonly isRecorded: boolean;
 }
 
-/** Releases reservations and records the calls without a charge. A call that has ended has no reservation, so nothing changes. */
+/** A call that has ended has no reservation, so nothing changes. */
 export function decideUnresolved(state: UnresolvedState, periods: RunningPeriods): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {

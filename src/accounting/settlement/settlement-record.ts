@@ -3,17 +3,14 @@ import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
-/**
- * The complete end of a call, which is durable before the last byte of the response is sent. It is plain data and safe to repeat, so that a
- * journal can hold it.
- */
+/** Durable before the last byte of the response is sent. Plain data and safe to repeat, so that a journal can hold it. */
 export interface SettlementRecord {
   readonly outcome: CallOutcome;
-  /** Use of the account's Coding Plan; `null`: the call is not on a plan. */
+  /** `null`: the call is not on a plan. */
   readonly plan: PlanUse | null;
-  /** Use of the limits of its key and its member; `null`: neither has any. */
+  /** `null`: neither the key nor its member has limits. */
   readonly key: KeyUse | null;
-  /** Use of token limits per minute; `null`: there are none. */
+  /** `null`: no token limits per minute apply. */
   readonly rate: RateUse | null;
   /** The response for repeats of the call; `null`: none is stored. */
   readonly kept: StoredClaim | null;
@@ -24,28 +21,25 @@ export interface SettlementRecord {
 export interface PlanUse {
   /** Whether the call keeps its slot, because its success had begun. */
   readonly counts: boolean;
-  /** All input and output tokens, including cached ones; 0 if the call does not count. */
+  /** Input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
 }
 
 export interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
-  /** The id of the key's member, if the member has limits. */
+  /** Present if the member has limits. */
   readonly memberId?: string;
 }
 
 interface RateUse {
-  /** All input and output tokens, including cached ones. */
   readonly tokens: number;
 }
 
-/** State at a provider: its continuation keys, and the provider that created it. */
 export interface MadeState extends MadeContinuedState {
   readonly keys: readonly string[];
 }
 
-/** The same end, but counted neither by a plan nor by a key. */
 const uncounted = (record: SettlementRecord): SettlementRecord => ({
   ...record,
   plan: record.plan && { counts: false, tokens: 0 },
@@ -65,17 +59,16 @@ export function withheld(record: SettlementRecord): SettlementRecord {
   return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
-/** The same end, delivered and not charged. Repeats of the call get the delivered response, unless one of them ran elsewhere. */
+/** Delivered and not charged. Repeats get the delivered response, unless one of them ran elsewhere. */
 export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
   const outcome = { ...record.outcome, errorCode, chargeNano: null };
   return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };
 }
 
 const VERSION = 1;
-/** Name of the member of a journal entry that contains the record. */
 const MEMBER = 'ending';
 
-/** One line of JSON. `bigint`s and bytes, which JSON lacks, are objects with one tagged member. */
+/** One line of JSON. `bigint`s and bytes are objects with one tagged member. */
 export function encodeRecord(record: SettlementRecord): string {
   return JSON.stringify(
     { version: VERSION, [MEMBER]: record },
@@ -97,7 +90,7 @@ export function decodeRecord(text: string): SettlementRecord {
   return record;
 }
 
-/** Whether an entry has all members, including the most recently added ones: a missing member must not be read as `null`. */
+/** Checks the most recently added members, because a missing member must not be read as `null`. */
 function isWhole({ outcome, rate, kept, made }: Partial<SettlementRecord>): boolean {
   const { priceFactorBasisPoints, clientRequestId, costNano } = outcome ?? {};
   const added = [priceFactorBasisPoints, clientRequestId, costNano, rate, made, kept === null ? null : kept?.keptForMs];
@@ -113,7 +106,7 @@ function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord
       return value;
     });
   } catch {
-    // Omits the parser's error, which quotes the text and so a response.
+    // The parser's error quotes the text, and so a response.
     throw new Error('a journal entry is not JSON');
   }
 }

@@ -18,30 +18,28 @@ export type EndPlace = 'database' | 'journal' | 'nowhere';
 export interface SettlementTiming {
   /** How long the database may take to accept an end before the end goes to the journal. */
   readonly patienceMs?: number;
-  /** First pause before the database is retried; it doubles while the database accepts no ends. */
+  /** Before the database is retried. The pause doubles while the database accepts no ends. */
   readonly retryDelayMs?: number;
   readonly timers?: Timers;
 }
 
 interface SettlementOptions extends SettlementTiming {
   readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
-  /** The number of partitions, and the partition of an account; by default there is one partition. */
+  /** By default there is one partition. */
   readonly partitions?: { readonly count: number; find(accountId: string): number | Promise<number> };
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
   /** Whether an error was caused by the data of a call rather than by the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
-  /** For tests: maximum number of ends that wait for the database and are in no journal. */
   readonly unjournaledMax?: number;
-  /** Called when a call has ended, for metrics. */
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
 
-/** Far longer than a busy database takes. It delays the last byte of a response by at most this time. */
+/** Far longer than a busy database takes. Delays the last byte of a response by at most this time. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** Maximum number of ends that wait for the database and are in no journal. Their calls were in flight when both failed. */
+/** Ends that wait for the database and are in no journal. Their calls were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
 /** An end that the database has not accepted: a journal entry, or an end that only this process knows. */
@@ -60,15 +58,14 @@ export type Settlement = ReturnType<typeof createSettlement>;
  *                                          │
  *                                          └ failed ─▶ not durable: the response is withheld, and nothing is charged
  *
- * The database records the first end of a call only (`settle.ts`), so an end may be in the journal and in the database, and a journal may
- * be read again after a crash.
+ * An end may be in the journal and in the database, because the database records only the first end of a call (`settle.ts`).
  */
 export function createSettlement(options: SettlementOptions) {
   const { database, journal, budget, isDataFault, logger, onEnd, timers = systemTimers } = options;
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
-  /** Number of pending ends, and of pending attempts whose caller already has a result. A shutdown waits for them. */
+  /** Ends, and attempts whose caller already has a result. A shutdown waits for them. */
   let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
@@ -90,7 +87,7 @@ export function createSettlement(options: SettlementOptions) {
   );
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
-  /** Returns whether the journal accepts the end. If the attempt still succeeds, it removes the entry; if it fails, the end is retried. */
+  /** Returns whether the journal accepts the end. If the attempt still succeeds, the entry is removed; if it fails, the end is retried. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
@@ -122,7 +119,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** The database is the only place left. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
+  /** Only the database is left. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
   async function writeUnjournaled(
     record: SettlementRecord,
     attempt: Promise<BalanceAfterEnd>,
@@ -156,7 +153,6 @@ export function createSettlement(options: SettlementOptions) {
     if (pending === 0) onIdle();
   }
 
-  /** Writes an end, or moves it to the replay of its partition. */
   async function replayEnd(end: Unwritten, partition: number): Promise<void> {
     if ('record' in end) {
       if (await isMoved(end, end.record, partition)) return;
@@ -193,7 +189,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** `null` if the entry is gone. If the disk cannot be read, the entry is retried later. */
+  /** Returns `null` if the entry is gone. If the disk cannot be read, the entry is retried later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);
@@ -245,7 +241,7 @@ export function createSettlement(options: SettlementOptions) {
       return journal.isWritable;
     },
     /**
-     * Ends a call. When it resolves, the end is durable, in the database or in the journal. If it is in the journal, `availableNano` is `null`.
+     * When this resolves, the end is durable; `availableNano` is `null` if it is in the journal.
      *
      * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
      * @throws if it could not be made durable. The call is ended in the background, without a charge.
@@ -278,15 +274,11 @@ export function createSettlement(options: SettlementOptions) {
         if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
       }
     },
-    /**
-     * Writes ends from the journals of earlier processes to the database; returns how many are still to be written.
-     *
-     * @param partition the partition to wait for; all by default
-     */
+    /** Writes ends from the journals of earlier processes to the database. Returns how many are still to be written. */
     async recover(partition?: number): Promise<number> {
       // The first replay finds the partition of each entry and moves the entry to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // A journal takes over only as many entries at a time as it has capacity for, so this repeats until none are left.
+      // A journal takes over only as many entries at a time as it has capacity for.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left results of finished calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
@@ -295,7 +287,7 @@ export function createSettlement(options: SettlementOptions) {
       }
       return unwritten();
     },
-    /** Resolves when no end is pending. Ends that the database did not accept stay in the journal. */
+    /** Ends that the database did not accept stay in the journal. */
     async drain(): Promise<void> {
       while (pending > 0) {
         await new Promise<void>((resolve) => {

@@ -23,7 +23,7 @@ import type { StoredClaim } from '../repeats/stored-response-store.ts';
 import type { AccountState } from '../reservations/account-state.ts';
 import type { AccountRead } from '../reservations/account-store.ts';
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
-import { futureCounts, warnOfFutureCounts } from '../reservations/counts-ahead.ts';
+import { futureCounts, warnOfFutureCounts } from '../reservations/future-counts.ts';
 import type { LockMode } from '../reservations/locked-accounts.ts';
 import {
   CALL_NAME,
@@ -37,13 +37,12 @@ import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved, type EndState, type FreshEnd } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
-/** Ends of calls: their reservations and records are read with their accounts locked, and the decisions of `settle.ts` are written. */
+/** Reads reservations and records with their accounts locked, and writes the decisions of `settle.ts`. */
 
 /**
- * Reads the reservation of each call and the status of its record, if they exist, by its position in the batch. If neither exists, the call may
- * belong to a month whose records were dropped. Uses the primary key of reservations, and an index of the one month of each call. The bounds are
- * parameters, so that PostgreSQL does not even open the other months, whose number grows. The limit prevents a join of all records, which is
- * cheaper while there are few, and whose plan would be kept when there are many.
+ * Reads reservations and statuses of records by position in the batch. With bounds as parameters, PostgreSQL opens only the month of each
+ * call. The limit prevents a join of all records, which is cheaper only while there are few. Uses the primary key of reservations, and an
+ * index of the month.
  */
 const readCallsAtEnd: Statement = {
   name: 'settlement.read-ending-calls',
@@ -65,7 +64,7 @@ const RECORDED = selection({
   status: textColumn<CallStatus>('c.status'),
 });
 
-/** Reads the statuses of calls of which only the reservation is known. Uses an index of each month. */
+/** Selects the records of calls of which only the reservation is known. Uses an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select ${RECORDED.list}
@@ -85,10 +84,7 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/**
- * Makes responses valid. Their expiry counts from now, because the end may have waited longer than the response is stored. Uses
- * stored_responses_by_claim.
- */
+/** The expiry counts from now, because the end may have waited longer than the response is stored. Uses stored_responses_by_claim. */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
@@ -121,14 +117,14 @@ ${condition}`,
   'e',
 );
 
-/** The result of an end: the remaining money, or `claim_lost` if a repeat of the call runs elsewhere. */
+/** `claim_lost`: a repeat of the call runs elsewhere. */
 export type EndResult = BalanceAfterEnd | 'claim_lost';
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
 export function createSettlementStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   return {
-    /** Releases the reservations of dead nodes' calls; returns the calls that it recorded as unresolved. All or nothing, safe to repeat. */
+    /** Releases the reservations of dead nodes' calls. Returns the calls recorded as unresolved. All or nothing, safe to repeat. */
     resolve(
       calls: readonly CallName[],
       time: BillingTime,
@@ -162,16 +158,14 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
 
 interface DecidedEnds {
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Price lists that are in the database once these writes are durable. */
+  /** In the database once these writes are durable. */
   readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
 
-/** The ends of calls in a transaction that has locked their accounts. */
 export class CallEnds {
   readonly reads: readonly AccountRead[];
   readonly #outcomes: readonly CallOutcome[];
-  /** Arrays of the calls' account ids, call ids and start times. */
   readonly #names: readonly string[];
   #hasMade = false;
 
@@ -198,7 +192,7 @@ export class CallEnds {
     this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), hasPlans, hasRates)];
   }
 
-  /** Decides on the calls whose accounts are locked. The first of several ends of one call counts. */
+  /** Skips calls whose accounts are not locked. The first of several ends of one call counts. */
   decide(
     rows: ReadRows,
     locked: readonly SettlementRecord[],
@@ -230,7 +224,7 @@ export class CallEnds {
   }
 }
 
-/** A row of `readCallsAtEnd`. The columns of a reservation are all null if there is none. */
+/** The columns of a reservation are all null if there is none. */
 interface EndRow extends StoredRow {
   no: number;
   status: CallStatus | null;

@@ -1,20 +1,18 @@
-/** A span of days in the format `YYYY-MM-DD`: the start is inclusive, the end is exclusive, and `null` is unbounded. */
+/** `YYYY-MM-DD`; `to` is exclusive, and `null` is unbounded. */
 export interface DaySpan {
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** The unit of spans. A span shorter than the unit would split a group. */
+/** A span shorter than the unit would split a group. */
 export type SpanUnit = 'day' | 'month';
 
 const LENGTH_MAX = 512;
 
 /**
- * Divides days into consecutive spans of about `groupsWanted` groups each, so that each sum is computed once. The caller passes the number
- * of groups in the previous span to `next`.
+ * Consecutive spans of about `groupsWanted` groups each. The caller passes the number of groups in the previous span to `next`.
  *
- * @param whole the days to divide; the spans cover all of them
- * @param known the first and the last day that have sums; `null` if no day has sums
+ * @param known the first and the last day that have sums; `null`: none
  */
 export function* daySpans(
   unit: SpanUnit,
@@ -37,7 +35,7 @@ export function* daySpans(
   }
 }
 
-/** Returns the day that is a number of units after `day`. If the unit is `month`, this is the first day of a month. */
+/** If the unit is `month`, the result is the first day of a month. */
 function unitsLater(day: string, units: number, unit: SpanUnit): string {
   const date = new Date(`${day}T00:00:00Z`);
   if (unit === 'day') date.setUTCDate(date.getUTCDate() + units);

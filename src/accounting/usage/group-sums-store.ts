@@ -6,12 +6,9 @@ import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/**
- * The SQL that sums the usage of one partition. Final calls are summed from `usage_rollups` (by account) or `usage_totals` (all accounts).
- * Unresolved calls, which are few and might change, are summed from their records, and plan revenue from `plan_periods`.
- */
+/** Final calls are summed from `usage_rollups` (by account) or `usage_totals` (all accounts), unresolved calls from their records. */
 
-/** The dimensions of groups, in their sort order. */
+/** The dimensions by name, in the sort order of groups. */
 const DIMENSIONS = {
   account: 'u.account_id',
   key: 'u.key_id',
@@ -30,7 +27,7 @@ export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
 export interface UsageFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** Selects only calls of these keys. Requires `accountId`. */
+  /** A list of own keys requires `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly provider: string | null;
@@ -40,7 +37,7 @@ export interface UsageFilter {
   readonly to: string | null;
 }
 
-/** The accounts to sum: all accounts, one account, or an interval of account ids whose end is exclusive. */
+/** The end of a window is exclusive. */
 export type UsageScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'account'; readonly accountId: string }
@@ -49,7 +46,7 @@ export type UsageScope =
 export interface AccountWindow {
   readonly kind: 'window';
   readonly from: string;
-  /** End of the interval; `null`: up to the last account. */
+  /** `null`: up to the last account. */
   readonly to: string | null;
 }
 
@@ -63,10 +60,9 @@ export interface UsageQuery {
   readonly earnedUntil?: string | null;
 }
 
-/** Dimensions for which plan revenue is known. It is not known by key, model, provider or status. */
+/** Plan revenue is not known by key, model, provider or status. */
 const EARNING: ReadonlySet<Dimension> = new Set(['account', 'month', 'day', 'context']);
 
-/** Whether the groups of a query include plan revenue. */
 export function hasPlanRevenue({ groupBy, filter, earnedUntil = null }: UsageQuery): boolean {
   const { keyId, ownKeyIds = null, model, provider, status } = filter;
   const isOfCalls = [keyId, ownKeyIds, model, provider, status].some((each) => each !== null);
@@ -90,32 +86,29 @@ const SUMS = selection({
   planCalls: countColumn('plan_calls'),
   planCostNano: bigintColumn('plan_cost_nano'),
   planUncostedCalls: countColumn('plan_uncosted_calls'),
-  /** Revenue from periods of plans. */
   planRevenueNano: bigintColumn('plan_revenue_nano'),
   images: countColumn('images'),
   units: UNITS,
 });
 
 export interface GroupSums extends RowOf<typeof SUMS> {
-  /** The values of the dimensions in `groupBy`, in the same order. */
+  /** In the order of `groupBy`. */
   readonly group: readonly string[];
 }
 
 const SUM_COLUMNS = measures.map(({ column }) => column);
 
-/** How a statement filters accounts; `open` is a window without an end. The parameters of the scope come after those of the cursor. */
+/** `open` is a window without an end. The parameters of the scope come after those of the cursor. */
 type ScopeKind = 'all' | 'account' | 'window' | 'open';
 
-/** Number of parameters before those of the cursor. */
 const FIRST_PARAMETERS = 10;
 
 /**
- * Returns the statement for a grouping. A connection prepares at most 256 groupings in four scopes, 16 of them also with plan revenue. Uses
- * the primary keys of usage_rollups and usage_totals, calls_by_status in each month, and the primary key of plan_periods or
- * plan_periods_by_end.
+ * A connection prepares at most 256 groupings in four scopes, 16 of them also with plan revenue. Uses the primary keys of usage_rollups and
+ * usage_totals, calls_by_status in each month, and the primary key of plan_periods or plan_periods_by_end.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
-  // Groups are sorted by bytes, so that all partitions have the same order, whatever their collation (`merged-groups.ts`).
+  // Sorting by bytes gives all partitions the same order, whatever their collation (`merged-groups.ts`).
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const keyList = keys.join(', ');
   const cursor = keys.map((_, i) => `$${FIRST_PARAMETERS + 1 + i}::text`).join(', ');
@@ -129,7 +122,7 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
   const unresolvedSums = SUM_COLUMNS.map((name) => (name === 'calls' ? '1::bigint' : '0::bigint'));
   const days = `day >= coalesce($5::date, '-infinity') and day < coalesce($6::date, 'infinity')`;
   return {
-    // Dimensions are encoded as digits, because PostgreSQL truncates names to 63 bytes.
+    // Digits, because PostgreSQL truncates names to 63 bytes.
     name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}${hasRevenue ? '-earned' : ''}`,
     text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
   sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
@@ -158,7 +151,7 @@ const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
   .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)
   .join(', ');
 
-/** SQL rows: the revenue of plan periods, by day if groups are by day or month, otherwise by period. */
+/** SQL: the revenue of plan periods, by day if groups are by day or month, otherwise by period. */
 function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: number): string {
   const ofAccount = scope === 'all' ? '' : `p.account_id, '' as key_id, `;
   const isByDay = groupBy.includes('day') || groupBy.includes('month');
@@ -176,7 +169,7 @@ function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: numb
   where p.first_n < p.behind_n`;
 }
 
-/** SQL condition that selects the accounts of a scope. `table` is the prefix of columns, such as `p.`. */
+/** SQL: selects the accounts of a scope. `table` is the prefix of columns, such as `p.`. */
 function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   const [accountId, from, to] = [`${table}account_id`, `$${first + 1}::text`, `$${first + 2}::text`];
   switch (scope) {
@@ -191,7 +184,6 @@ function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   }
 }
 
-/** SQL condition that selects the accounts and keys of a scope. */
 function scopeFilter(scope: ScopeKind, first: number): string {
   if (scope === 'all') return '';
   const ofKeys = `and ($${first + 2}::text[] is null or key_id = any ($${first + 2}::text[]))`;
@@ -215,7 +207,6 @@ interface SumRow extends StoredRow {
   readonly [key: `group_${number}`]: string;
 }
 
-/** Returns at most `limit` groups that sort after the group `after`. */
 export async function sumGroups(
   partition: PartitionPool,
   query: UsageQuery,

@@ -1,22 +1,14 @@
-/**
- * Latency histograms. Bucket counts can be added up across hours, routes and partitions. The bucket limits never change, because stored
- * rows have one count for each limit, plus one count for longer durations.
- */
+/** Latency histograms. The bucket limits never change, because stored rows have one count for each limit, plus one for longer durations. */
 
 const FIRST_MS = 10;
 const LIMITS = 32;
 
-/** The upper limits of the buckets in milliseconds: from 10 ms to eight minutes, with two limits for each doubling. */
+/** In milliseconds: from 10 ms to eight minutes, with two limits for each doubling. */
 export const LIMITS_MS: readonly number[] = Array.from({ length: LIMITS }, (_, i) =>
   Math.round(FIRST_MS * 2 ** (i / 2)),
 );
 
-/**
- * Estimates a percentile in milliseconds by linear interpolation within its bucket. If the percentile is beyond the last limit, returns
- * that limit; if all counts are 0, returns `null`.
- *
- * @param share the percentile as a fraction, such as 0.5 or 0.95
- */
+/** Linear interpolation within the bucket; at most the last limit. Returns `null` if all counts are 0. */
 export function percentileMs(counts: readonly number[], share: number): number | null {
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;

@@ -8,9 +8,9 @@ import { LIMITS_MS } from './latency-buckets.ts';
 import { mergeGroups } from './merged-groups.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/** The SQL that sums the latency of routes and deletes hours past their retention. */
+/** Sums the latency of routes and deletes hours past their retention. */
 
-/** The dimensions of groups, in their sort order. Days are in the billing time zone, hours in UTC. */
+/** In the sort order of groups. Days are in the billing time zone, hours in UTC. */
 const DIMENSIONS = {
   hour: `to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   day: `to_char(h.hour at time zone $5::text, 'YYYY-MM-DD')`,
@@ -35,14 +35,14 @@ const SUMS = selection({
 });
 
 export interface LatencySums extends RowOf<typeof SUMS> {
-  /** The values of the dimensions in `groupBy`, in the same order. */
+  /** In the order of `groupBy`. */
   readonly group: readonly string[];
 }
 
-export interface LatencyQuery {
+interface LatencyQuery {
   /** Must have the order of `latencyDimensions`. */
   readonly groupBy: readonly LatencyDimension[];
-  /** Selects hours that start in this interval; `toMs` is exclusive. */
+  /** Hours that start in this interval; `toMs` is exclusive. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly model: string | null;
@@ -50,7 +50,7 @@ export interface LatencyQuery {
   readonly timezone: string;
 }
 
-/** Uses the primary key. The table has one row for each route and hour, so a single query can sum even a year of many routes. */
+/** The table has one row for each route and hour, so a single query can sum even a year of many routes. Uses the primary key. */
 const sumHours = (groupBy: readonly LatencyDimension[]): Statement => {
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const groups = keys.map((key, i) => `${key} as group_${i}, `).join('');
@@ -76,7 +76,6 @@ export type LatencyStore = ReturnType<typeof createLatencyStore>;
 
 export function createLatencyStore(partition: PartitionPool) {
   return {
-    /** Returns at most `limit` groups, sorted. */
     async sum(query: LatencyQuery, limit: number): Promise<readonly LatencySums[]> {
       const { groupBy, fromMs, toMs, model, provider, timezone } = query;
       const parameters = [toTimestamp(fromMs), toTimestamp(toMs), model, provider, sqlTimezone(timezone), limit];
@@ -84,7 +83,7 @@ export function createLatencyStore(partition: PartitionPool) {
       const rows = await partition.query<Row>(sumHours(groupBy), parameters);
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
-    /** Deletes hours before an instant, in batches. Stops after the current batch when the signal is aborted. */
+    /** Deletes in batches. Stops after the current batch when the signal is aborted. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(partition, deleteHours, toTimestamp(instantMs), signal),
   };

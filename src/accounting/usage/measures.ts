@@ -1,10 +1,9 @@
 import { snakeCase } from '../../lib/snake-case.ts';
 import { shownUnits, type UnitName, usageUnits } from '../../protocols/metering/usage-units.ts';
 
-/** A sum over calls: a column of `usage_rollups` and `usage_totals` that is not part of their keys. */
 interface Measure {
   readonly column: string;
-  /** SQL expression: the value of the measure for a final call record `c`. */
+  /** SQL: the value for a final call record `c`. */
   readonly ofCall: string;
 }
 

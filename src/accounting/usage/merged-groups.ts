@@ -1,13 +1,8 @@
-/** The sums of one group. */
 interface Group {
-  /** The values of the group's dimensions, in the order of the query. */
   readonly group: readonly string[];
 }
 
-/**
- * Merges the pages of several partitions into one and adds up the sums of equal groups. Each page contains the first `limit` groups after
- * the same cursor, sorted. The result is exact: groups missing from a page sort after the first `limit` groups.
- */
+/** Adds up equal groups. Each page has the first `limit` groups after the same cursor, so groups missing from a page sort after them. */
 export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[])[], limit: number): readonly Sums[] {
   const [only] = pages;
   if (pages.length === 1 && only !== undefined) return only;
@@ -20,7 +15,7 @@ export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[]
   return [...merged.values()].sort((left, right) => compareGroups(left.group, right.group)).slice(0, limit);
 }
 
-/** Compares groups in the sort order of the SQL statements: value by value, by bytes. */
+/** The sort order of the SQL statements: value by value, by bytes. */
 function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));

@@ -1,13 +1,9 @@
 /**
- * SQL expression: the revenue of the first `earned` days of a period `p`, in nano-yuan. `earned` is an SQL expression of an integer from 0
- * to `p.days`. The price is spread evenly over the days; the remainder of the division adds one nano-yuan to each of the first days.
+ * SQL: the revenue of the first `earned` days of a period `p`. The remainder of the division adds one nano-yuan to each of the first days.
  */
 export const earnedSql = (earned: string): string =>
   `((${earned}) * (p.price_nano / p.days) + least((${earned}), p.price_nano % p.days))`;
 
-/**
- * SQL expression: the number of days of a period `p` that earn revenue. If the subscription `s` was canceled, only days that had begun
- * before the cancellation earn revenue.
- */
+/** SQL: the number of days of a period `p` that earn revenue: all, or those that had begun before the subscription `s` was canceled. */
 export const EARNING_DAYS = `least(p.days, case when s.canceled_at is null then p.days
     else greatest(0, ceil(extract(epoch from s.canceled_at - p.starts_at) / 86400))::int end)`;

@@ -6,15 +6,12 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * The SQL that sums usage by day and attempts by hour. It works in batches; each batch is one statement in its own transaction. It also
- * queues the accounts for notices. Each final record is summed exactly once, because the same statement removes it from the remaining work:
- * it deletes the record's row of `usage_queue` or, for imported records, moves a cursor past their ids
- * (`docs/decisions/0033-usage-rollups.md`).
+ * Each final record is summed exactly once: the statement that sums it also deletes its row of `usage_queue` or, for imported records,
+ * moves a cursor past their ids (`docs/decisions/0033-usage-rollups.md`).
  */
 
 /** Queue rows per batch. Each row contains the calls of one settlement batch, at most 256. */
 const QUEUE_ROWS = 8;
-/** Imported records per batch. */
 const IMPORTED_ROWS = 500;
 
 /** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the usage of the partition. */
@@ -29,22 +26,18 @@ export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', '
 export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
 export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
-/**
- * SQL expression: the day to which a call belongs. This is the day of its charge: the day on which the call ended, or on which an operator
- * resolved it.
- */
+/** SQL: the day of a call's charge, on which the call ended or an operator resolved it. */
 const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
-/** SQL columns: the keys and measures of call records `c`. The billing time zone is $1. */
+/** SQL: the keys and measures of call records `c`. The billing time zone is $1. */
 export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
     c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
 
-/** SQL columns: the same as `OF_CALLS` for a refund `e`. A refund belongs to the day of its ledger entry. */
+/** SQL: `OF_CALLS` for a refund `e`. A refund belongs to the day of its ledger entry. */
 export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
     ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
-/** SQL that adds the rows of `found` to both tables, in the order of their keys. */
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
   from found group by ${ROLLUP_KEY.join(', ')}
@@ -126,10 +119,8 @@ type SliceResult = 'more' | 'idle' | 'elsewhere';
 
 export type RollupStore = ReturnType<typeof createRollupStore>;
 
-/** @param partition the number of the partition */
 export function createRollupStore(database: PartitionPool, partition = 0) {
   return {
-    /** Sums a batch of queued records or, if there are none, of imported records, in one transaction. */
     sumSlice: (timezone: string): Promise<SliceResult> =>
       database.transaction(async (transaction) => {
         const zone = sqlTimezone(timezone);

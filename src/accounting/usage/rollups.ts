@@ -4,19 +4,14 @@ import type { RollupStore } from './rollup-store.ts';
 
 interface RollupsDependencies {
   readonly store: RollupStore;
-  /** Returns the billing time zone in force. */
   readonly timezone: () => string;
   readonly logger: Logger;
-  /** For tests: the pause between rounds in milliseconds. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 2_000;
 
-/**
- * Creates the job that sums usage by day. The sums include a call some seconds after its end. Every node runs the job; a lock in the
- * database assigns each batch to one node.
- */
+/** Every node sums usage by day; a lock in the database assigns each batch to one node. Sums include a call some seconds after its end. */
 export function createRollups({
   store,
   timezone,

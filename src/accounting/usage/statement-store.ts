@@ -4,15 +4,14 @@ import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
-/** The SQL of account statements, which sum the ledger entries of a period. */
+/** Account statements sum the ledger entries of a period. */
 
-/** Column of a sum that is selected as text. */
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
 
-/** Sums by kind of entry. They are selected as text, because they can exceed the range of a balance. */
+/** Sums are selected as text, because they can exceed the range of a balance. */
 const SUMS = selection({
   kind: textColumn<LedgerKind>('kind'),
   entries: intColumn('(count(*) filter (where created_at >= $2::timestamptz))::int as entries'),
@@ -25,13 +24,13 @@ const SUMS = selection({
   lastEntryNo: bigintColumn('max(entry_no) as last_entry_no'),
 });
 
-/** All sums come from one snapshot: the closing balance is the opening balance plus the sums. */
-export interface LedgerSums {
+/** From one snapshot: the closing balance is the opening balance plus the sums. */
+interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
-  /** Number of the last ledger entry in the snapshot before the end of the period. */
+  /** The last entry in the snapshot before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** The kinds that have entries in the period, with their sums. */
+  /** Only kinds that have entries in the period are listed. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -40,10 +39,7 @@ const selectAccount: Statement = {
   text: 'select account_id from balances where account_id = $1::text',
 };
 
-/**
- * Reads all entries of the account by the primary key. It cannot select a range of entry numbers: entries are numbered in the order of
- * their insertion, and entries from a journal are inserted after newer ones.
- */
+/** A period is not a range of entry numbers: entries from a journal are inserted after newer ones. Uses the primary key. */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
   text: `select ${SUMS.list}
@@ -79,7 +75,7 @@ export function createStatementStore(database: PartitionPool) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Lists entries other than charges up to `lastEntryNo`, oldest first. */
+    /** Entries other than charges up to `lastEntryNo`, oldest first. */
     listOtherEntries: async (
       accountId: string,
       from: Date,

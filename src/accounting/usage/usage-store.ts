@@ -14,13 +14,12 @@ import {
 } from './group-sums-store.ts';
 import { mergeGroups } from './merged-groups.ts';
 
-/** Usage queries across all partitions: sums by group, with the names of accounts and keys. */
+/** Usage of all partitions: sums by group, with the names of accounts and keys. */
 
 export interface UsageRow extends GroupSums, GroupNames {}
 
-/** How current the sums are. */
 export interface Completeness {
-  /** The sums include all calls whose end was stored before this time; `null` if the time is not known. */
+  /** All calls whose end was stored before this time are included; `null`: unknown. */
   readonly until: Date | null;
   /** Whether the sums include all imported records. */
   readonly isBackfilled: boolean;
@@ -32,14 +31,13 @@ interface KnownDays {
 }
 
 export interface UsageStore {
-  /** Returns at most `limit` groups that sort after the group `after`. */
+  /** Returns groups that sort after the group `after`. */
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
-  /** Returns a window of `accounts` accounts that starts at an account id. */
+  /** A window of `accounts` accounts that starts at an account id. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
-  /** Returns the first and the last day that have sums, for one account or for all; `null` if no day has sums. */
+  /** The first and the last day that have sums; `null`: none. Without an account, of all accounts. */
   knownDays(accountId: string | null): Promise<KnownDays | null>;
   accountOfKey(keyId: string): Promise<string | null>;
-  /** Returns how current the sums are, for one account or for all. */
   readCompleteness(accountId: string | null): Promise<Completeness>;
 }
 
@@ -49,7 +47,6 @@ const NAMES = selection({
   keyPrefix: orNull(textColumn('k.prefix as key_prefix')),
 });
 
-/** The names of a group's account and key, and the key prefix that lists show. */
 type GroupNames = RowOf<typeof NAMES>;
 
 const NO_NAMES: GroupNames = { accountName: null, keyName: null, keyPrefix: null };
@@ -93,8 +90,8 @@ const COMPLETENESS = selection({
 });
 
 /**
- * Selects the time `until`; everything stored before it is summed. A queue row that is not visible here either was deleted together with
- * the sum of its calls, or will be committed later. The queue is short; records use calls_by_id in each month.
+ * A queue row that is not visible either was deleted with the sum of its calls, or will be committed later. The queue is short; records use
+ * calls_by_id in each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
@@ -120,7 +117,6 @@ async function readCompleteness(partition: PartitionPool): Promise<Completeness>
 }
 
 export function createUsageStore({ directory, partitions }: PlacedPools): UsageStore {
-  /** Returns one result for each group, in the same order. */
   async function namesOf(groups: readonly GroupSums[], groupBy: readonly Dimension[]): Promise<readonly GroupNames[]> {
     const [account, key] = [groupBy.indexOf('account'), groupBy.indexOf('key')];
     if (account < 0 || groups.length === 0) return groups.map(() => NO_NAMES);
@@ -134,7 +130,7 @@ export function createUsageStore({ directory, partitions }: PlacedPools): UsageS
     return NAMES.all(inOrder);
   }
 
-  /** Queries the partition of an account, or all partitions. */
+  /** @param accountId `null`: all partitions */
   async function ask<Result>(accountId: string | null, read: (partition: PartitionPool) => Promise<Result>) {
     return accountId === null ? ofEachPartition(partitions, read) : [await read(await partitions.of(accountId))];
   }

@@ -2,11 +2,10 @@ import { daySpans } from './day-spans.ts';
 import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
-/** A cursor in a list of groups. */
 export interface UsagePlace {
-  /** All groups of smaller account ids were listed; `null` if groups are not by account. */
+  /** All groups of smaller account ids were listed; `null`: groups are not by account. */
   readonly account: string | null;
-  /** The last group that was listed; `null` if no group of this account window was listed. */
+  /** The last listed group; `null`: no group of this account window was listed. */
   readonly after: readonly string[] | null;
 }
 
@@ -14,22 +13,16 @@ export const USAGE_START: UsagePlace = { account: null, after: null };
 
 interface UsagePage {
   readonly rows: readonly UsageRow[];
-  /** Cursor of the next page; `null` after the last page. */
+  /** `null` after the last page. */
   readonly next: UsagePlace | null;
   readonly completeness: Completeness;
 }
 
-/**
- * Number of accounts in a window. Groups by account are read in windows, because a sum over all accounts would have to read every row
- * first. If most accounts have no usage, a page ends after `WINDOWS_MAX` windows and has fewer groups than its limit.
- */
+/** Groups by account are read in windows, because a sum over all accounts would read every row first. */
 const WINDOW_ACCOUNTS = 500;
 const WINDOWS_MAX = 40;
 
-/**
- * Reads a page of sums, sorted by the dimensions of the query in the order of `dimensions`. Each page has its own snapshot. Each group is
- * listed once.
- */
+/** Sorted by the dimensions of the query. Each page has its own snapshot. Each group is listed once. */
 export async function readUsage(
   store: UsageStore,
   query: UsageQuery,
@@ -43,10 +36,7 @@ export async function readUsage(
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
-/**
- * Reads all groups, page by page. Each page sums everything after its cursor. Groups by day or month are therefore read in spans of days,
- * so that each span is summed about once. Other groupings have few pages.
- */
+/** Each page sums everything after its cursor. So groups by day or month are read in spans of days, each of which is summed about once. */
 export async function* usagePages(
   store: UsageStore,
   query: UsageQuery,
@@ -86,7 +76,7 @@ async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string 
 
 const NOBODY = Symbol('no account');
 
-/** Returns the account that the filter selects by its id or by a key; `null` means all accounts. */
+/** Returns the account that the filter selects by its id or by a key; `null`: all accounts. */
 async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
   const { accountId, keyId } = filter;
   if (keyId === null) return accountId;

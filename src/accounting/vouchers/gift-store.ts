@@ -7,7 +7,7 @@ import type { PlanSale } from '../plans/plan.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { GiftRefusal, RedemptionRequest, VoucherGift } from './voucher.ts';
 
-/** The SQL of the gifts of redeemed vouchers, which are in the partition of the account. */
+/** Gifts of redeemed vouchers are in the partition of the account. */
 
 const ENDS = selection({ id: textColumn('s.id'), endsAt: dateColumn('s.ends_at') });
 
@@ -17,7 +17,6 @@ const selectEnds: Statement = {
 from unnest($1::text[], $2::text[]) as v (account_id, id) join subscriptions s on s.account_id = v.account_id and s.id = v.id`,
 };
 
-/** The gift that a redemption gave: a ledger entry or a subscription. */
 export interface Given {
   readonly entryNo: bigint | null;
   readonly subscriptionId: string | null;
@@ -35,11 +34,8 @@ export interface OfferedPeriod {
 }
 
 /**
- * Posts the ledger entry or grants the plan period of a voucher, in a transaction that holds the lock of the account. A refusal writes
- * nothing. The idempotency key is derived from the code, so that a code gives its value only once, even if an import has lost its
- * redemption.
- *
- * @param period the period of the plan; `null` if the plan is not offered, or if the voucher has a value instead of a plan
+ * Requires the lock of the account. A refusal writes nothing. The idempotency key is derived from the code, so that a code gives its value
+ * only once, even if an import has lost its redemption.
  */
 export async function giveVoucher(
   transaction: PartitionQueryable,
@@ -64,7 +60,7 @@ export async function giveVoucher(
   return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
 }
 
-/** Returns the current ends of the subscriptions of redemptions, by subscription id. */
+/** Returns ends by subscription id. */
 export async function findSubscriptionEnds(
   partition: PartitionQueryable,
   redemptions: readonly { readonly accountId: string; readonly subscriptionId: string | null }[],
@@ -75,8 +71,5 @@ export async function findSubscriptionEnds(
   return new Map(ENDS.all(await partition.query(selectEnds, names)).map(({ id, endsAt }) => [id, endsAt]));
 }
 
-/**
- * Returns the idempotency key of a gift. It cannot collide with keys of clients, which never contain a space. The audit finds the gifts of
- * vouchers by this prefix.
- */
+/** Cannot collide with keys of clients, which never contain a space. The audit finds gifts by this prefix. */
 const keyOf = (codeHash: Buffer): string => `voucher ${codeHash.toString('hex')}`;

@@ -11,7 +11,7 @@ import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-st
 import { decideCode, type RedeemRefusal, type RedemptionRequest, type VoucherGift } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** The SQL of redemptions, which are in the directory, and the transaction that redeems a code. */
+/** Redemptions are in the directory; the transaction that redeems a code also changes the account's partition. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -22,8 +22,7 @@ const VOUCHERS = selection({
 });
 
 /**
- * Locks the voucher of a code, which serializes redemptions of the code. Also locks its batch, which serializes redemptions and the
- * cancellation of the batch. Uses primary keys.
+ * The lock of the voucher serializes redemptions of its code; the lock of the batch, its redemptions and cancellation. Uses primary keys.
  */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
@@ -41,16 +40,15 @@ const REDEMPTIONS = selection({
   accountId: textColumn('r.account_id'),
   redeemedAt: dateColumn('r.redeemed_at'),
   redeemedBy: textColumn('r.redeemed_by'),
-  /** Number of the ledger entry; `null` if the voucher gives a plan. */
+  /** `null`: the voucher gives a plan. */
   entryNo: orNull(bigintColumn('r.entry_no')),
-  /** Id of the subscription; `null` if the voucher gives a value. */
+  /** `null`: the voucher gives a value. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
 });
 
 type StoredRedemption = RowOf<typeof REDEMPTIONS>;
 
 export interface Redemption extends StoredRedemption {
-  /** The current end of the subscription; `null` if the voucher gives a value. */
   readonly subscriptionEndsAt: Date | null;
 }
 
@@ -77,7 +75,7 @@ const insertRedemption: Statement = {
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** Lists redemptions, newest first. Scans voucher_redemptions_by_batch backwards. */
+/** Newest first. Scans voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
   text: `${SELECT_REDEMPTIONS}
@@ -87,7 +85,6 @@ order by r.id desc limit $3::int`,
 
 export type RedemptionStore = ReturnType<typeof createRedemptionStore>;
 
-/** @param plans returns the plans in force */
 export function createRedemptionStore({ directory, partitions }: PlacedPools, plans: () => readonly OfferedPlan[]) {
   async function withEnds(redemptions: readonly StoredRedemption[]): Promise<Redemption[]> {
     const ends = await mapByPartition(partitions, redemptions, accountIdOf, findSubscriptionEnds);
@@ -95,7 +92,6 @@ export function createRedemptionStore({ directory, partitions }: PlacedPools, pl
   }
 
   return {
-    /** Lists the redemptions of a batch, newest first. */
     list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
       withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
     /** Returns `null` if the code is not redeemed. */
@@ -103,7 +99,7 @@ export function createRedemptionStore({ directory, partitions }: PlacedPools, pl
       const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
       return found ?? null;
     },
-    /** Redeems a code for an account. If the account has already redeemed it, returns the first redemption. */
+    /** If the account has already redeemed the code, returns the first redemption. */
     async redeem(request: RedemptionRequest): Promise<RedeemResult> {
       const partition = await partitions.of(request.accountId);
       try {
@@ -140,7 +136,7 @@ async function redeemIn(
   return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
 
-/** Returns `null` if the plan is no longer offered, or if the gift is a value. */
+/** Returns `null` if the plan is no longer offered, or the gift is a value. */
 function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
   const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
   return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };

@@ -11,12 +11,7 @@ interface VoucherRedeemerDependencies {
 export type VoucherRedeemer = ReturnType<typeof createVoucherRedeemer>;
 
 export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerDependencies) => ({
-  /**
-   * Redeems a code for an account. If the account has already redeemed it, returns the first redemption.
-   *
-   * @param code a code as returned by `readVoucherCode`
-   * @param by the name of the user who redeems the code, for lists
-   */
+  /** If the account has already redeemed the code, returns the first redemption. */
   redeem: async (accountId: string, code: string, by: string): Promise<RedeemResult> =>
     redemptions.redeem({
       accountId,

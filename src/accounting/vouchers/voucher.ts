@@ -1,4 +1,3 @@
-/** The gift that each voucher of a batch gives. */
 export type VoucherGift =
   | { readonly kind: 'value'; readonly amountNano: bigint }
   | { readonly kind: 'plan'; readonly planId: string };
@@ -18,13 +17,11 @@ export interface RedemptionRequest {
   readonly accountId: string;
   readonly codeHash: Buffer;
   readonly redemptionId: string;
-  /** Id to use if a new subscription is created. */
   readonly subscriptionId: string;
   readonly by: string;
   readonly at: Date;
 }
 
-/** Why an account cannot receive a gift. */
 export type GiftRefusal = 'unknown_account' | 'unknown_plan' | 'other_plan' | 'overlapping' | 'out_of_range';
 
 export type RedeemRefusal =
@@ -35,16 +32,11 @@ export type RedeemRefusal =
   | 'canceled';
 
 export interface CodeFacts {
-  /** `null`: no voucher has this code. */
   readonly voucher: { readonly expiresAt: Date | null; readonly canceledAt: Date | null } | null;
-  /** `null`: the code is not redeemed. */
   readonly redemption: { readonly accountId: string } | null;
 }
 
-/**
- * Decides whether a code can be redeemed. A code that another account has redeemed is refused like an unknown code, so that its existence
- * is not disclosed.
- */
+/** A code that another account has redeemed is refused like an unknown code, so that its existence is not disclosed. */
 export function decideCode(
   { voucher, redemption }: CodeFacts,
   { accountId, at }: Pick<RedemptionRequest, 'accountId' | 'at'>,

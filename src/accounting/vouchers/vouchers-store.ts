@@ -14,8 +14,6 @@ import {
 import type { LookedThrough, SliceTiming } from '../../lib/slices.ts';
 import type { NewVoucherBatch, VoucherGift } from './voucher.ts';
 
-/** The SQL that creates, lists and cancels batches of vouchers. */
-
 export const GIFT = selection({
   amountNano: orNull(bigintColumn('b.amount_nano')),
   planId: orNull(textColumn('b.plan_id')),
@@ -87,7 +85,7 @@ export type VoucherStore = ReturnType<typeof createVoucherStore>;
 export function createVoucherStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
-    /** Inserts a batch. If the idempotency key already belongs to a batch, returns that batch as `earlier` and inserts nothing. */
+    /** If the idempotency key already belongs to a batch, returns that batch as `earlier` and inserts nothing. */
     insert: (batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }> =>
       database.transaction(async (transaction) => {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
@@ -105,7 +103,7 @@ export function createVoucherStore(database: DirectoryPool) {
         ]);
         return { batch: made };
       }),
-    /** Lists batches, newest first. With `text`, lists only batches whose name contains the text, ignoring case, or whose id equals it. */
+    /** Newest first. With `text`, only batches whose name contains the text, ignoring case, or whose id equals it. */
     async list(
       text: string | undefined,
       beforeId: string | null,

@@ -3,9 +3,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
+import { requestedCooldownMs } from '../../providers/upstream/cooldown.ts';
 import type { Credentials } from '../../providers/upstream/credentials.ts';
 import { type RefusalReason, UpstreamFailure } from '../../providers/upstream/failure.ts';
-import { requestedCooldownMs } from '../../providers/upstream/rest.ts';
 import type { CallEnd } from '../call-end.ts';
 
 /**
@@ -197,7 +197,11 @@ export class CredentialRotation {
       this.#credentials.refused(this.#current, refusal.status, nowMs);
     } else if (refusal.reason === 'rate') {
       const requestedMs = requestedCooldownMs(response.headers, nowMs);
-      this.#credentials.rest(this.#current, this.#model, { sentAtMs: this.#sentAtMs, atMs: nowMs, requestedMs });
+      this.#credentials.startCooldown(this.#current, this.#model, {
+        sentAtMs: this.#sentAtMs,
+        atMs: nowMs,
+        requestedMs,
+      });
     } else if (refusal.reason === 'call' || refusal.reason === 'signature') {
       this.accepted();
     }

@@ -20,27 +20,27 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { lastOutput, runAs, type ServerUser } from './server-user.ts';
 
 /**
- * The PostgreSQL programs. Some libraries need links under further names, which the package lists and its installation script creates. That
- * script may not be allowed to run or write, so the gateway creates the links in its own directory.
+ * The PostgreSQL programs. Some libraries need links under other names. The package's installation script may not be allowed to create
+ * them, so the gateway does this in its own directory.
  */
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Full version, such as `18.4`. */
+  /** Such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** The complete environment of the programs. It contains only the search path of their libraries. */
+  /** The complete environment of the programs: only the search path of their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export interface BinariesOptions {
+interface BinariesOptions {
   readonly given: string | null;
   readonly user: ServerUser;
-  /** A directory that this process can write to and the server's user can enter. */
+  /** This process can write to it, and the server's user can enter it. */
   readonly linksDir: string;
-  /** Programs that the server's user cannot access are copied to this directory. */
+  /** For copies of programs that the server's user cannot access. */
   readonly copiesDir: string;
-  /** For tests: the location of the package, if it is not the installed one. */
+  /** For tests: the location of another package. */
   readonly packageDir?: string;
 }
 
@@ -62,7 +62,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
 
 const LIBRARY_PATH = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
 
-/** The first PostgreSQL version with built-in locales, which the cluster requires. */
+/** The first version with built-in locales, which the cluster requires. */
 const OLDEST = 17;
 
 const NAME_OTHERS = `Specify the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
@@ -119,7 +119,7 @@ class UnusableBinariesError extends LocalServerError {}
 const isOutOfReach = (error: unknown): boolean =>
   error instanceof UnusableBinariesError && (error.cause as NodeJS.ErrnoException).code === 'EACCES';
 
-/** Runs `postgres --version`, which also shows whether the program can run at all. */
+/** Runs `postgres --version`, which shows whether the program can run at all. */
 async function probed(
   directory: string,
   environment: Readonly<Record<string, string>>,
@@ -157,13 +157,12 @@ function reasonOf(error: unknown, user: ServerUser): string {
   return lastOutput(error);
 }
 
-/** Copies the parts of the package that are needed at run time, once, to a directory named after their content. */
+/** Copies what is needed at run time to a directory named after its content, once. */
 async function copyPackage(packageDir: string, copiesDir: string): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
   const names = readdirSync(join(packageDir, 'native'), { recursive: true, encoding: 'utf8' })
     .filter((name) => !/(^|\/)(pgxs|pkgconfig)(\/|$)|\.a$/.test(name))
     .sort();
-  // Links are created separately below.
   const files = names.filter((name) => lstatSync(join(packageDir, 'native', name)).isFile());
   const hash = createHash('sha256').update(readFileSync(join(packageDir, 'native/bin/postgres')));
   for (const name of files) hash.update(`\n${name} ${statSync(join(packageDir, 'native', name)).size}`);
@@ -176,7 +175,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     const to = join(unfinished, 'native', name);
     for (const directory of [unfinished, ...directoriesOf(unfinished, to)]) makeDirectory(directory, 0o755);
     copyFileSync(join(packageDir, 'native', name), to);
-    // Sets permissions regardless of those of the original files.
+    // Independent of the permissions of the original files.
     chmodSync(to, name.startsWith('bin/') ? 0o755 : 0o644);
   }
   linkLibraries(unfinished, join(unfinished, 'native/lib'), true);
@@ -185,7 +184,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     renameSync(unfinished, copy);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another gateway created the copy meanwhile.
+    // Another gateway has created the copy.
     if (!existsSync(copy)) throw error;
   }
   return copy;
@@ -204,7 +203,7 @@ export function makeDirectory(path: string, mode: number): void {
     // On a read-only file system, a recursive mkdir would report that the path does not exist.
     mkdirSync(path);
   } catch (error) {
-    // Another gateway may have created the directory meanwhile.
+    // Another gateway may have created the directory.
     if (!existsSync(path)) throw error;
     return;
   }

@@ -7,8 +7,8 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { isListening, SOCKET_NAME } from './socket-dir.ts';
 
 /**
- * Cleans up after a killed gateway: its server may still be running, or its files may remain. The caller holds the lock of the data
- * directory, so no gateway needs that server. It is stopped rather than reused, because its program, settings or user may be outdated.
+ * Cleans up after a killed gateway, whose server may still run. The caller has the lock of the data directory, so no gateway needs that
+ * server. It is not reused, because its program, settings or user may be outdated.
  */
 
 interface Process {
@@ -17,20 +17,17 @@ interface Process {
 }
 
 const POLL_MS = 20;
-/** Signals, each with its delay in milliseconds after the first one. */
+/** Signals, with delays in milliseconds after the first one. */
 const SIGNALS: readonly (readonly [number, NodeJS.Signals])[] = [
-  // Fast shutdown, which writes a checkpoint.
+  // Fast shutdown with a checkpoint.
   [0, 'SIGINT'],
-  // Immediate shutdown; the next start recovers from the WAL.
+  // Immediate shutdown. The next start recovers from the WAL.
   [10_000, 'SIGQUIT'],
   [15_000, 'SIGKILL'],
 ];
 const PATIENCE_MS = 20_000;
 
-/**
- * Stops servers of a cluster and removes files that would block the next server. @throws LocalServerError if a server cannot be detected or
- * stopped.
- */
+/** Also removes files that would block the next server. @throws LocalServerError if a server cannot be detected or stopped. */
 export async function stopLeftovers(cluster: string, socketDir: string, logger: Logger): Promise<void> {
   const signals = [...SIGNALS];
   let left = processesOf(cluster);
@@ -56,7 +53,7 @@ export async function stopLeftovers(cluster: string, socketDir: string, logger: 
   removeStalePid(join(cluster, 'postmaster.pid'));
 }
 
-/** Returns the postmaster, or all child processes if the postmaster is gone. */
+/** The postmaster, or all its child processes if it is gone. */
 function firstOf(left: readonly Process[]): Process[] {
   const pids = new Set(left.map(({ pid }) => pid));
   return left.filter(({ parent }) => !pids.has(parent));
@@ -71,9 +68,8 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * Removes `postmaster.pid` if a process with the pid in it exists. PostgreSQL would assume that this process is a server, although another
- * program may have the pid, as is common in containers. Otherwise the file stays: PostgreSQL uses it to find shared memory of processes
- * that outlived the server.
+ * Removes `postmaster.pid` if a process with its pid exists, because PostgreSQL would take that process for a server. In containers,
+ * another program often has the pid. Otherwise PostgreSQL needs the file to find shared memory of processes that outlived the server.
  */
 function removeStalePid(file: string): void {
   try {
@@ -81,7 +77,6 @@ function removeStalePid(file: string): void {
     process.kill(Math.abs(Number.parseInt(readFileSync(file, 'utf8'), 10)) || 0, 0);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // The file or the process does not exist.
     if (code === 'ENOENT' || code === 'ESRCH') return;
     if (code !== 'EPERM') throw error;
   }
@@ -96,10 +91,10 @@ function cannotStop(cluster: string, left: readonly Process[]): LocalServerError
   );
 }
 
-/** Finds the PostgreSQL processes of a server: those whose working directory is the cluster, among the processes that this one can see. */
+/** Finds the visible PostgreSQL processes whose working directory is the cluster. */
 function processesOf(cluster: string): Process[] {
   if (process.platform !== 'linux') return listedProcesses(cluster);
-  // Compares inodes, because the path differs in other containers.
+  // Compares inodes, because paths differ in other containers.
   const { dev, ino } = statSync(cluster);
   const found: Process[] = [];
   for (const name of readdirSync('/proc')) {
@@ -117,7 +112,7 @@ function processesOf(cluster: string): Process[] {
   return found;
 }
 
-/** For systems that do not list working directories: finds only the postmaster, by its command line. */
+/** Other systems do not list working directories. Finds only the postmaster, by its command line. */
 function listedProcesses(cluster: string): Process[] {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' }).split('\n');
   return lines

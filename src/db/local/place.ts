@@ -16,12 +16,11 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { freeUser, isRoot, type ServerUser } from './server-user.ts';
 
 /**
- * The location of a cluster and the user of its server. Usually the cluster is in the data directory. PostgreSQL does not run as root, and
- * a less privileged user must not read root's journal, spool and tokens. A cluster created by root is therefore outside of the data
- * directory and belongs to an otherwise unused user id.
+ * The location of a cluster and the user of its server. A cluster is usually in the data directory. PostgreSQL does not run as root, and
+ * another user must not read root's journal, spool and tokens. Root's cluster is therefore elsewhere, and belongs to an unused user id.
  */
 export interface Place {
-  /** The directory created for this cluster. If root created it, the server's group can enter it. */
+  /** Created for this cluster only. If root created it, the server's group can enter it. */
   readonly home: string;
   readonly cluster: string;
   readonly user: ServerUser;
@@ -31,7 +30,7 @@ const HOME = 'postgres';
 const CLUSTER = 'cluster';
 const ROOT_HOMES = '/var/lib/faregate';
 const OTHER_ROOT_HOMES = '/var/lib/faregate-servers';
-/** The `statfs` type of overlay file systems, which containers use for their image layers. */
+/** The `statfs` type of overlay file systems: image layers of containers. */
 const OVERLAY = 0x794c7630;
 
 const placeAt = (home: string, user: ServerUser): Place => ({ home, cluster: join(home, CLUSTER), user });
@@ -40,17 +39,13 @@ export function rootHomes(dataDir: string): string {
   return realpathSync(dataDir) !== ROOT_HOMES && isForHomes(ROOT_HOMES) ? ROOT_HOMES : OTHER_ROOT_HOMES;
 }
 
-/**
- * Whether clusters of root can be in this directory. They cannot if it is a data directory, as in many container images and services,
- * because other users cannot enter that.
- */
+/** Whether root's clusters can be in this directory. A data directory is not suitable, because other users cannot enter it. */
 function isForHomes(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return true;
   return stats.uid === 0 && (stats.mode & 0o023) === 0o001 && !existsSync(join(path, 'gateway.lock'));
 }
 
-/** Returns the place for a new cluster. `removePlace` removes what is created there. */
 export function newPlace(dataDir: string, clustersDir: string): Place {
   if (!isRoot()) return placeAt(join(dataDir, HOME), null);
   try {
@@ -84,14 +79,14 @@ export function makePlace({ home, user }: Place): void {
 
 export function removePlace(home: string): void {
   if (!existsSync(home)) return;
-  // A program started by a killed gateway may still write here. After the renaming it cannot find the directory; otherwise rmSync could
-  // leave the directory without an error when a file disappears meanwhile.
+  // A program of a killed gateway may still write here. After the renaming, it cannot find the directory. Otherwise rmSync could leave the
+  // directory without an error if a file disappears.
   const removed = `${home}.${randomBytes(4).toString('hex')}`;
   renameSync(home, removed);
   rmSync(removed, { recursive: true, force: true });
 }
 
-/** Makes root the owner, so that the server cannot change the directory; the server's group can enter it. */
+/** The owner is root, so that the server cannot change the directory. The server's group can enter it. */
 function giveHome(home: string, gid: number): void {
   give(home, 0, gid);
   chmodSync(home, 0o710);
@@ -109,9 +104,9 @@ export function give(path: string, uid: number, gid: number): void {
 }
 
 /**
- * Returns the place of an existing cluster. Restores owners and permissions that an orchestrator may have changed.
+ * Returns the place of an existing cluster. Restores owners and permissions, which an orchestrator may have changed.
  *
- * @param home the directory of a cluster that root created; `null`: the cluster is in the data directory.
+ * @param home the directory of root's cluster; `null`: the cluster is in the data directory
  * @throws LocalServerError if the cluster is missing, or this process cannot run its server.
  */
 export function knownPlace(dataDir: string, home: string | null): Place {

@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 const BYTES_MAX = 2 ** 20;
 const LINES_KEPT = 20;
 
-/** The beginning of a line (`log_line_prefix` in `settings.ts`). */
+/** The prefix of a line (`log_line_prefix` in `settings.ts`). */
 const LINE = /^\S+ \S+ \S+ \[\d+\] \(([^)]*)\) ([A-Z0-9]+): {2}/;
 
-/** Levels of messages about client errors. The client receives and logs these itself, and they may quote values. */
+/** Levels of client errors. Clients log these themselves, and they may quote values. */
 const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
 
-/** The server's log file, rotated by size, without errors of statements. A line without the prefix continues the previous message. */
+/** The server's log file, rotated by size, without errors of statements. A line without prefix continues the previous message. */
 export class ServerLog {
   readonly #file: string;
   #last: string[] = [];
@@ -22,7 +22,7 @@ export class ServerLog {
     this.#bytes = existsSync(file) ? statSync(file).size : 0;
   }
 
-  /** Reads the stream to its end. `onLine` gets each written line. */
+  /** Reads to the end of the stream. `onLine` gets each written line. */
   read(stream: Readable, onLine: (line: string) => void): void {
     this.#last = [];
     let rest = '';

@@ -11,12 +11,12 @@ import { settingArguments } from './settings.ts';
 
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 30_000;
-/** After this uptime, the next restart begins with the shortest delay again. */
+/** After this uptime, restart delays begin with the shortest one again. */
 const STEADY_MS = 60_000;
 
 const READY = 'database system is ready to accept connections';
 
-/** How long a fast shutdown may take before an immediate shutdown follows. Its checkpoint may take a while on a slow disk. */
+/** Time until a fast shutdown, whose checkpoint may be slow, is followed by an immediate one. */
 const IMMEDIATE_MS = 60_000;
 const KILL_MS = 70_000;
 
@@ -29,17 +29,14 @@ interface ServerProcessOptions {
   readonly logger: Logger;
 }
 
-/**
- * The running servers of this process. If the process exits without stopping them, an exit handler requests their shutdown. If it is
- * killed, the next start stops them.
- */
+/** An exit handler stops these servers. If this process is killed, the next start stops them. */
 const running = new Set<ChildProcess>();
 
 function stopAll(): void {
   for (const child of running) child.kill('SIGINT');
 }
 
-/** The server's process: starting → running → stopped. If it dies, it is restarted after a delay that doubles each time. */
+/** The server's process. If it dies, it is restarted after a delay that doubles each time. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions;
   readonly #stopping = new AbortController();
@@ -51,7 +48,7 @@ export class ServerProcess {
     this.#options = options;
   }
 
-  /** Resolves when the server accepts connections. @param stopped aborts the wait and stops the server. */
+  /** Resolves when the server accepts connections. @param stopped aborts the wait and stops the server */
   async start(stopped?: AbortSignal): Promise<void> {
     const { place, binaries, socketDir, settings, log, logger } = this.#options;
     await stopLeftovers(place.cluster, socketDir, logger);
@@ -63,9 +60,9 @@ export class ServerProcess {
       {
         ...place.user,
         cwd: '/',
-        // The environment of this process is not passed on, because it may contain provider credentials.
+        // Excludes the environment of this process, which may contain provider credentials.
         env: binaries.environment,
-        // Runs the server in a separate session, so that Ctrl-C reaches only the gateway, which stops the server last.
+        // A separate session: Ctrl-C reaches only the gateway, which stops the server last.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },

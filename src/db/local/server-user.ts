@@ -4,18 +4,16 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 
-/** The user that runs the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
+/** The user of the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/**
- * The first of a range of ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems").
- */
+/** Ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/** Finds an id that is at least `at` and that no user or group entry, process or other cluster in `clustersDir` uses. */
+/** Finds an id, `at` or later, that no entry of a user or group, no process and no other cluster in `clustersDir` uses. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;
@@ -50,7 +48,6 @@ function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   }
 }
 
-/** Returns the names and ids in `/etc/passwd` or `/etc/group`. */
 function idsOf(file: string): [name: string, id: number][] {
   const lines = readFileSync(file, 'utf8').split('\n');
   // On macOS the id of `nobody` is -2.
@@ -58,7 +55,7 @@ function idsOf(file: string): [name: string, id: number][] {
 }
 
 /**
- * The user for `initdb`, which requires an entry in the user database. For root this is `nobody` with the server's group: other processes
+ * The user for `initdb`, which must have an entry in the user database. For root: `nobody` with the server's group, so that other processes
  * of `nobody` can neither enter directories of that group nor trace this process.
  */
 export function initialisingUser(server: ServerUser): ServerUser {
@@ -90,14 +87,14 @@ function hasOwnEntry(): boolean {
   }
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly user: ServerUser;
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Runs a program until it exits. It gets only the given environment, so that it receives no secrets of this process. */
+/** Runs a program until it exits, with only the given environment, so that it gets no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
   const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
@@ -114,7 +111,7 @@ export function runAs(file: string, given: readonly string[], options: RunOption
   });
 }
 
-/** Returns the last output of a failed program, or why it did not start. */
+/** The last output of a failed program, or why it did not start. */
 export function lastOutput(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string };
   return stderr.trim().split('\n').slice(-3).join(' ') || message;

@@ -1,12 +1,9 @@
-/**
- * Settings of the local server, which is small and has one client. They are passed on the command line, which overrides all configuration
- * files, so that the settings of a newer gateway also apply to a cluster that an older one created.
- */
+/** Command-line settings, which override all configuration files. Therefore they also apply to a cluster of an older gateway. */
 const SETTINGS: Readonly<Record<string, string>> = {
   // Listens only on the socket in the cluster's directory, which only its user can enter.
   listen_addresses: '',
   unix_socket_permissions: '0700',
-  // Acknowledged writes are on disk, whatever the cluster's files specify.
+  // Acknowledged writes are on disk, even if the cluster's files specify otherwise.
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
@@ -14,18 +11,18 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_connections: '200',
   // Large enough for balances, keys and open reservations; the operating system caches other data.
   shared_buffers: '64MB',
-  // With huge pages, PostgreSQL would reserve memory that other programs cannot use.
+  // Huge pages would reserve memory that other programs cannot use.
   huge_pages: 'off',
-  // Uses files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
+  // Files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
   dynamic_shared_memory_type: 'mmap',
-  // Reserves main memory for statistics, so that the files of the previous setting are rarely needed.
+  // Main memory for statistics, so that these files are rarely needed.
   min_dynamic_shared_memory: '4MB',
   // No worker processes for parallel queries or replication.
   max_worker_processes: '0',
   max_parallel_workers_per_gather: '0',
   max_parallel_maintenance_workers: '0',
   max_logical_replication_workers: '0',
-  // The WAL is only needed for recovery, because there is no replication; the minimal level keeps it small.
+  // The WAL is needed only for recovery. The minimal level keeps it small.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '256MB',
@@ -41,7 +38,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_line_prefix: '%m [%p] (%b) ',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
-  // Neither statements nor values are logged; details such as "Key (email)=(…) already exists" are omitted.
+  // Statements, values, and details such as "Key (email)=(…) already exists" are not logged.
   log_statement: 'none',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -49,7 +46,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** Settings for PostgreSQL 18 and later: connections do their own I/O, so that no I/O workers run. */
+/** Connections do their own I/O, without I/O workers. */
 const SETTINGS_OF_18: Readonly<Record<string, string>> = { io_method: 'sync' };
 
 export function settingArguments(
@@ -57,7 +54,7 @@ export function settingArguments(
   socketDir: string,
   changed: Readonly<Record<string, string>> = {},
 ): string[] {
-  // The setting is a list, in which names with commas must be quoted.
+  // A list, in which names with commas must be quoted.
   const directory = `"${socketDir.replaceAll('"', '""')}"`;
   const known = major >= 18 ? { ...SETTINGS, ...SETTINGS_OF_18 } : SETTINGS;
   const settings = { ...known, unix_socket_directories: directory, ...changed };

@@ -7,16 +7,16 @@ import type { ServerUser } from './server-user.ts';
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 
-/** Maximum length of a socket path. macOS has the lowest limit, 104 bytes including the terminating zero byte; Linux allows 108. */
+/** Maximum length of a socket path on macOS. Linux allows 107 bytes. */
 const PATH_BYTES_MAX = 103;
 const KEEP_MS = 3_600_000;
 
-export interface SocketDir {
+interface SocketDir {
   readonly path: string;
   remove(): void;
 }
 
-/** If the directory's path is too long, creates a short link to it in a directory that nobody else can enter or change. */
+/** If the path is too long, creates a short link to it in a directory that nobody else can enter or change. */
 export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   if (Buffer.byteLength(join(directory, SOCKET_NAME)) <= PATH_BYTES_MAX) {
     return { path: directory, remove: () => undefined };
@@ -25,7 +25,7 @@ export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   const path = join(parent, 's');
   symlinkSync(directory, path);
   if (user !== null) chownSync(parent, user.uid, user.gid);
-  // Refreshes the timestamp, because systems delete old files in /tmp.
+  // Systems delete old files in /tmp.
   const timer = setInterval(() => lutimesSync(path, new Date(), new Date()), KEEP_MS);
   timer.unref();
   return {
@@ -49,7 +49,6 @@ function makeLinkDir(directory: string): string {
   }
 }
 
-/** Whether any server listens on the socket. */
 export function isListening(socketDir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(join(socketDir, SOCKET_NAME));

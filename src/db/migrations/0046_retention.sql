@@ -51,7 +51,7 @@ create table dropped_calls (
   primary key (account_id, dropped_in, month)
 );
 
--- What counters of subscriptions and limited keys still include of them.
+-- Usage in dropped records that counters of subscriptions and limited keys still include.
 create table dropped_uses (
   account_id text not null,
   dropped_in date not null,
@@ -63,7 +63,7 @@ create table dropped_uses (
   primary key (account_id, dropped_in, owner_id, counter, place)
 );
 
--- Their part of the usage sums, so that an import has it too.
+-- Usage sums of dropped records, so that an import has them too.
 create table dropped_usage (like usage_rollups including constraints);
 alter table dropped_usage add dropped_in date not null;
 alter table dropped_usage add primary key (account_id, dropped_in, day, key_id, model, provider, status, context);

@@ -1,5 +1,5 @@
 -- Drops the foreign keys from partitions to the directory, which may be in different databases (docs/decisions/0060-homes-of-tables.md).
--- The code that writes the rows ensures the same. Only databases older than this migration have them.
+-- The code that writes the rows ensures that the referenced rows exist. Only databases older than this migration have these keys.
 
 -- home: partition
 

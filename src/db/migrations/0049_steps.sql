@@ -3,7 +3,7 @@
 
 -- home: directory
 
--- Keys that do not exist yet or any more, for which the partition of their account may have limits and uses.
+-- Keys that are being created or were deleted, for which the partition of their account may have limits and uses.
 create table loose_keys (
   account_id text not null references accounts (id),
   key_id text not null,

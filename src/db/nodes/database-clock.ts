@@ -1,25 +1,25 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** A reading of the database's clock, with the local times of the request and the response. */
+/** The database's time, and the local times of the request and the response. */
 interface ClockReading {
   readonly databaseMs: number;
   readonly askedMs: number;
   readonly arrivedMs: number;
 }
 
-/** An estimate of the database's clock from heartbeats, for display and waiting times. Decisions read the database's clock itself. */
+/** An estimate from heartbeats, for display and waiting times. Decisions read the database's clock itself. */
 export interface DatabaseClock extends Clock {
-  /** Minimum difference between the clocks, in milliseconds: positive if this node's clock is ahead of the database's, negative if it is behind. */
+  /** Minimum difference between the clocks: positive if this node's clock is ahead of the database's. */
   readonly aheadMs: number;
-  /** A warning if the clocks differ by more than two seconds; otherwise `null`. */
+  /** Set if the clocks differ by more than two seconds. */
   readonly warning: string | null;
   read(reading: ClockReading): void;
 }
 
 const DIFFERENCE_MAX_MS = 2_000;
 
-/** `testClock`: replaces the database's clock in tests. */
+/** `testClock`: for tests, replaces the database's clock. */
 export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Clock): DatabaseClock {
   let aheadMs = 0;
   let isOff = false;

@@ -2,21 +2,21 @@ import { type Statement, toArray } from '../database.ts';
 import type { DirectoryQueryable } from '../home-pools.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
-/** Stores heartbeats. All instants are read from the database's clock, so the clocks of nodes do not matter. */
+/** Heartbeats, by the database's clock, so the clocks of nodes do not matter. */
 
 const HEARTBEATS = selection({
-  /** Time since the node's last heartbeat, in milliseconds; `null` if the node has no row. */
+  /** Milliseconds since the node's last heartbeat; `null` if the node has no row. */
   sinceLastMs: orNull(
     countColumn(
       '(extract(epoch from n.seen_at - (select seen_at from nodes where id = $1::text)) * 1000)::bigint as since_last_ms',
     ),
   ),
   databaseMs: countColumn('(extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms'),
-  /** Number of partitions. The first heartbeat waits for a partition being added and counts it. */
+  /** The first heartbeat waits for a partition that is being added, and counts it. */
   partitions: countColumn('(select count(*) from partitions) as partitions'),
 });
 
-/** Reads the last heartbeat before replacing it. Safe, because a node writes one heartbeat at a time and only its own row. */
+/** Reads the last heartbeat before replacing it. Safe, because only the node itself writes its row. */
 const beat: Statement = {
   name: 'nodes.beat',
   text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
@@ -38,7 +38,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-/** Selects the nodes among `$1` that have no row or have written no heartbeat for `$2` milliseconds. */
+/** The nodes of `$1` that have no row, or no heartbeat for `$2` milliseconds. */
 const selectDead: Statement = {
   name: 'nodes.select-dead',
   text: `select v.id from unnest($1::text[]) as v (id)
@@ -47,7 +47,6 @@ where not exists (
 )`,
 };
 
-/** Returns the dead nodes among the given ones: those without a heartbeat for `deadAfterMs` by the database's clock. */
 export async function deadOf(
   database: DirectoryQueryable,
   nodeIds: readonly string[],
@@ -60,11 +59,11 @@ export async function deadOf(
 
 export interface NodeStore {
   beat(nodeId: string): Promise<RowOf<typeof HEARTBEATS>>;
-  /** Marks a node as dead at once, until its next heartbeat. */
+  /** The node counts as dead at once, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
-  /** Deletes all nodes; only for a database that no other node can use. */
+  /** Only for a database that no other node can use. */
   forgetAll(): Promise<void>;
-  /** Deletes nodes without a heartbeat for an hour. A node that is still alive returns with its next heartbeat. */
+  /** Deletes nodes without a heartbeat for an hour. A live node returns with its next heartbeat. */
   forget(): Promise<void>;
 }
 

@@ -4,24 +4,22 @@ import type { DatabaseClock } from './database-clock.ts';
 import type { NodeStore } from './nodes-store.ts';
 
 /**
- * One of several nodes that share a database. It writes heartbeats and cleans up after dead nodes.
+ * One of several nodes that share a database. It writes heartbeats and cleans up after dead nodes: those without a heartbeat for
+ * `deadAfterMs`.
  *
- * A node without a heartbeat for `deadAfterMs` is considered dead. After an outage of the database or a sleep of the machine, this applies
- * to all nodes. A node therefore judges others only after its own heartbeats have continued for this long without a gap; by then every live
- * node had time to write one. A node considered dead by mistake loses nothing: its calls end normally (`accounting/settlement/settle.ts`),
- * and its next heartbeat marks it as alive again.
+ * After an outage of the database or a sleep of the machine, no node has a recent heartbeat. A node therefore judges others only after its
+ * own heartbeats have continued for `deadAfterMs`. A node that is wrongly considered dead loses nothing: its calls end normally
+ * (`accounting/settlement/settle.ts`), and its next heartbeat marks it as alive.
  */
 export interface Nodes {
   /**
-   * Writes the first heartbeat and starts the regular ones.
-   *
-   * @param isOnlyNode no other node can use the database: registered nodes were killed, and their rows are deleted.
-   * @throws if the database is down.
+   * Writes the first heartbeat and starts the regular ones. `isOnlyNode`: no other node can use the database, so all registered nodes are
+   * deleted. @throws if the database is down.
    */
   start(isOnlyNode: boolean): Promise<void>;
-  /** Writes a heartbeat and runs the sweeps if they are due; resolves when both are done. Never throws. Called by a timer. */
+  /** Called by a timer. Writes a heartbeat and runs due sweeps; resolves when both are done. Never throws. */
   round(): Promise<void>;
-  /** Stops the heartbeats, waits for pending work, and deletes the node's row, so that it counts as dead at once. Never throws. */
+  /** Stops the heartbeats, waits for pending work, and deletes the node's row, so that it counts as dead. Never throws. */
   stop(): Promise<void>;
 }
 
@@ -32,16 +30,14 @@ interface NodesOptions {
   readonly clock: Clock;
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
   readonly onPartitions: (count: number) => void;
-  /**
-   * Each sweep cleans up after dead nodes in one partition. A failed sweep is retried with the next heartbeat; sweeps run independently.
-   */
+  /** Each sweep cleans up after dead nodes in one partition. A failed sweep is retried with the next heartbeat. */
   readonly sweeps: readonly ((deadAfterMs: number) => Promise<void>)[];
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
 }
 
 const BEAT_MS = 3_000;
-/** Reservations of dead nodes are released within 30 s: this time, one heartbeat interval, one round and a sweep. */
+/** Reservations of dead nodes are released within 30 s: after this time, one heartbeat interval, one round and a sweep. */
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
@@ -49,7 +45,7 @@ export function createNodes(options: NodesOptions): Nodes {
   const beatMs = options.beatMs ?? BEAT_MS;
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
-  /** How long this node's heartbeats have continued without a gap, by the database's clock. */
+  /** How long this node's heartbeats have continued, by the database's clock. */
   let continuousMs = 0;
   let hasHeartbeatFailed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -62,7 +58,7 @@ export function createNodes(options: NodesOptions): Nodes {
     const { sinceLastMs, databaseMs, partitions } = await store.beat(nodeId);
     options.onPartitions(partitions);
     databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
-    // Negative if the database's clock was set back: the last heartbeats of all nodes are then in its future.
+    // Negative if the database's clock was set back: the last heartbeats of all nodes are then in the future.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
     continuousMs = isGap ? 0 : continuousMs + sinceLastMs;
   }

@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 
 const probe = { name: 'questions.probe', text: 'select 1' };
 
-/** Sends the database an empty transaction in the same way as calls do. */
+/** Sends an empty transaction in the same way as calls do. */
 export async function probeDatabase(database: Database, signal: AbortSignal): Promise<void> {
   await database.readThenWrite(
     {

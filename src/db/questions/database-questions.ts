@@ -10,19 +10,13 @@ import { isUnavailable } from '../errors.ts';
  *
  * open ──a question times out──▶ down: questions fail at once, one probe at a time is sent ──a response──▶ open
  *
- * A database that refuses connections needs no such state, because every question fails at once. A database that does not respond would
- * make every call wait for the timeout.
+ * A database that refuses connections needs no such state, because every question fails at once.
  */
 export interface Questions {
   readonly limit: ItemLimit;
-  /**
-   * Wraps the work of a batcher. The work fails at once while the database is down. Its outcome determines whether the database is
-   * considered down.
-   */
+  /** Wraps the work of a batcher. Its outcome determines whether the database is down; while it is, work fails at once. */
   guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
-  /**
-   * Like `guard`, but the work's duration does not indicate whether the database is down: it may wait for a lock, or no call waits for it.
-   */
+  /** Like `guard`, but a timeout does not mean that the database is down: the work may wait for a lock, or no call waits for it. */
   unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
   ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   stop(): void;
@@ -69,7 +63,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database responds again');
   }
 
-  /** Schedules a probe unless one is pending. A pending probe schedules the next one itself. */
+  /** A pending probe schedules the next one itself. */
   function probeLater(): void {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
@@ -135,11 +129,11 @@ export function createQuestions(options: QuestionsOptions): Questions {
   };
 }
 
-/** Returns the client's error for a failed question. It tells the client to retry if the database was unavailable. */
+/** The client's error for a failed question. The client may retry if the database was unavailable. */
 export function refusedFor(error: unknown): unknown {
   const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
   return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;
 }
 
-/** Two seconds suffice for short outages. During long outages, retried calls fail without reaching the database. */
+/** Enough for short outages. During long outages, retried calls fail without reaching the database. */
 const RETRY_AFTER = { 'retry-after': '2' };

@@ -1,4 +1,4 @@
-/** A concurrency limit for each name. The name can be an account, for example, whose concurrent uploads are limited. */
+/** A concurrency limit per name, such as an account. */
 export class AtATime {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
@@ -7,12 +7,11 @@ export class AtATime {
     this.#max = max;
   }
 
-  /** Whether a name has no free slot. */
   isFull(name: string): boolean {
     return (this.#taken.get(name) ?? 0) >= this.#max;
   }
 
-  /** Takes a slot. Returns a function that frees it and may be called again; `null` if no slot is free. */
+  /** Takes a slot. Returns an idempotent function that frees it; `null` if no slot is free. */
   take(name: string): (() => void) | null {
     const taken = this.#taken.get(name) ?? 0;
     if (taken >= this.#max) return null;

@@ -1,16 +1,14 @@
-/** An item that waits in a queue. */
 export interface QueuedItem {
-  /** Removes the item. Does nothing if it is no longer in the queue. */
+  /** Does nothing if the item is no longer in the queue. */
   remove(): void;
 }
 
 /**
- * A round-robin queue. `shift` serves the account that has waited longest since it was last served, and returns its oldest item. An account
- * therefore waits for at most one item of each other account, regardless of how many items they have queued. Every operation takes constant
- * time.
+ * A round-robin queue. `shift` serves the account that has waited longest since it was last served, so an account waits for at most one
+ * item of each other account. Operations take constant time.
  */
 export class FairQueue<Item> {
-  /** The accounts that have items, in the order in which they are served. */
+  /** Accounts with items, in the order in which they are served. */
   readonly #turns = new LinkedList<AccountItems<Item>>();
   readonly #accounts = new Map<string, Link<AccountItems<Item>>>();
   #size = 0;
@@ -34,10 +32,7 @@ export class FairQueue<Item> {
     };
   }
 
-  /**
-   * Removes and returns the next item; `undefined` if there is none. Accounts for which `mayServe` returns false are
-   * skipped and keep their position; the time is proportional to their number.
-   */
+  /** Returns the next item. Accounts for which `mayServe` is false keep their position; skipping them takes linear time. */
   shift(mayServe: (item: Item) => boolean = always): Item | undefined {
     for (let account = this.#turns.first; account !== null; account = account.next) {
       const link = account.value.items.first!;
@@ -49,7 +44,6 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** Removes and returns all items, in the order in which they would be served. */
   clear(): Item[] {
     const items: Item[] = [];
     for (let item = this.shift(); item !== undefined; item = this.shift()) items.push(item);
@@ -75,7 +69,7 @@ interface AccountItems<Item> {
 
 interface Link<Value> {
   readonly value: Value;
-  /** The list that contains the entry; `null` after removal. */
+  /** `null` after removal. */
   list: LinkedList<Value> | null;
   previous: Link<Value> | null;
   next: Link<Value> | null;

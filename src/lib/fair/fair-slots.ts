@@ -2,13 +2,12 @@ import { FairQueue } from './fair-queue.ts';
 
 interface SlotLimits {
   readonly slotsMax: number;
-  /** Maximum number of slots that all tenants together can hold; by default all. The others are for work without a tenant. */
+  /** Maximum number of slots of all tenants together; absent: all. The other slots are for work without a tenant. */
   readonly tenantsSlotsMax?: number;
-  /** Maximum number of slots that one tenant can hold; by default `tenantsSlotsMax`. */
+  /** Maximum number of slots of one tenant; absent: `tenantsSlotsMax`. */
   readonly tenantSlotsMax?: number;
 }
 
-/** The running and waiting work of one tenant. */
 interface TenantWork {
   running: number;
   waiting: number;
@@ -20,8 +19,8 @@ interface Waiter {
 }
 
 /**
- * Limits how much work runs at a time. Work without a tenant (`null`), such as an operator's, goes before all other waiting work, in the
- * order of arrival; tenants take turns. The length of the queue is not limited here.
+ * Limits how much work runs at a time. Work without a tenant (`null`), such as an operator's, has priority; tenants take turns. The queue
+ * is unlimited.
  */
 export class FairSlots {
   readonly #slotsMax: number;
@@ -29,7 +28,6 @@ export class FairSlots {
   readonly #tenantSlotsMax: number;
   readonly #waiting: (() => void)[] = [];
   readonly #tenantsWaiting = new FairQueue<Waiter>();
-  /** Tenants whose work runs or waits. */
   readonly #tenants = new Map<string, TenantWork>();
   #running = 0;
   #tenantsRunning = 0;
@@ -48,7 +46,6 @@ export class FairSlots {
     return this.#waiting.length + this.#tenantsWaiting.size;
   }
 
-  /** Number of waiting tasks of all tenants. */
   get tenantsWaiting(): number {
     return this.#tenantsWaiting.size;
   }
@@ -65,7 +62,7 @@ export class FairSlots {
     return this.#tenantsRunning < this.#tenantsSlotsMax && running < this.#tenantSlotsMax;
   }
 
-  /** Takes a slot. Returns `null` if one is free; otherwise a promise that resolves with the slot. Call `leave` to free the slot. */
+  /** Takes a slot; `leave` frees it. Returns `null` if a slot was free, otherwise a promise that resolves with the slot. */
   enter(tenant: string | null): Promise<void> | null {
     if (this.hasSlotFor(tenant)) {
       this.#take(tenant);
@@ -81,7 +78,6 @@ export class FairSlots {
     });
   }
 
-  /** Frees a slot of this tenant, and passes it to the next waiting work that can have it. */
   leave(tenant: string | null): void {
     this.#running--;
     if (tenant !== null) {
@@ -93,7 +89,7 @@ export class FairSlots {
     this.#passOn();
   }
 
-  /** Starts waiting work. One free slot starts at most one waiter: none could start earlier, and new work takes a free slot at once. */
+  /** Starts at most one waiter, because one slot has become free. */
   #passOn(): void {
     if (this.#waiting.length > 0 && this.hasSlotFor(null)) {
       this.#take(null);

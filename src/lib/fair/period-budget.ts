@@ -1,24 +1,24 @@
 import { FairQueue, type QueuedItem } from './fair-queue.ts';
 
 interface PeriodBudgetOptions {
-  /** Amount of work in one period, in a unit of the caller's choice. Work that exceeds it is still completed. */
+  /** Amount of work in one period, in any unit. Work that exceeds it is still completed. */
   readonly amountMax: number;
-  /** Maximum number of waiting tasks that each later period resumes. Each task may do one more unit of work before it waits again. */
+  /** Maximum number of waiting tasks that resume in a later period. Each may do one more unit of work before it waits again. */
   readonly resumedMax: number;
-  /** Runs a function in the next period. An example is `setImmediate`, if a period is an iteration of the event loop. */
+  /** Runs a function in the next period, such as `setImmediate` for iterations of the event loop. */
   readonly inNextPeriod: (run: () => void) => unknown;
 }
 
 /**
- * Limits the work of a period, such as an iteration of the event loop, so that many busy sockets do not delay other events. Tasks that
- * exceed the budget wait for a later period, in which tenants take turns. Below the limit, counting work costs one addition.
+ * Limits the work in a period, such as an iteration of the event loop, so that many busy sockets do not delay other events. When the budget
+ * is exceeded, tasks wait for a later period, in which tenants take turns.
  */
 export class PeriodBudget {
   readonly #amountMax: number;
   readonly #resumedMax: number;
   readonly #inNextPeriod: PeriodBudgetOptions['inNextPeriod'];
   readonly #waiting = new FairQueue<() => void>();
-  /** Amount of work since the limit was last exceeded. It is at least the work of the current period. */
+  /** Work since the limit was last exceeded: at least the work of the current period. */
   #amount = 0;
   #isScheduled = false;
 
@@ -32,10 +32,7 @@ export class PeriodBudget {
     return this.#waiting.size;
   }
 
-  /**
-   * Counts work that was done. Returns `null` if the task may continue in this period. Otherwise `resume` runs in a later period, unless
-   * the returned item is removed first.
-   */
+  /** Counts completed work. Returns `null` if the task may continue; otherwise `resume` runs later, unless the returned item is removed. */
   spend(tenant: string, amount: number, resume: () => void): QueuedItem | null {
     this.count(amount);
     if (this.#amount <= this.#amountMax) return null;
@@ -44,7 +41,7 @@ export class PeriodBudget {
     return queued;
   }
 
-  /** Counts the work of a task that never waits. */
+  /** Counts work of a task that never waits. */
   count(amount: number): void {
     this.#amount += amount;
   }

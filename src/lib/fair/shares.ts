@@ -1,25 +1,22 @@
-/** The account that a share belongs to. */
 export interface Tenant {
   readonly accountId: string;
-  /** Whether the gateway has no other account. Read each time an amount is taken, because it can change. */
+  /** Whether the gateway has no other account. Read whenever an amount is taken, because this can change. */
   readonly isOnlyAccount: boolean;
 }
 
-/** An amount that an account has taken. */
 export interface Share {
   readonly amount: number;
-  /** Takes more. Returns false, and takes nothing, if the account cannot have this amount now. */
+  /** Returns false, and takes nothing, if the account cannot have this amount now. */
   grow(amount: number): boolean;
-  /** Returns some of the amount. */
   shrink(amount: number): void;
-  /** Returns the whole amount. Can be called again; the share cannot grow afterwards. */
+  /** Idempotent. The share cannot grow afterwards. */
   release(): void;
 }
 
 /**
- * A capacity that accounts share, such as connections, places in a queue, or bytes. The last eighth is reserved for accounts that have less
- * than an eighth. Thus each of two accounts can always reach an eighth, regardless of the other, and no capacity stays unused because it is
- * reserved for a single account. If the gateway has only one account, that account can use everything.
+ * Divides a capacity between accounts, such as connections, places in a queue, or bytes. Only accounts that have less than an eighth can
+ * use the last eighth. One heavy account therefore cannot block the others. A gateway's only account can use
+ * everything.
  */
 export class Shares {
   #capacity: number;
@@ -27,7 +24,6 @@ export class Shares {
   readonly #held = new Map<string, number>();
   readonly #onFreed: (() => void) | null;
 
-  /** `onFreed` runs whenever an amount is returned. */
   constructor(capacity: number, onFreed: (() => void) | null = null) {
     this.#capacity = capacity;
     this.#onFreed = onFreed;
@@ -37,12 +33,11 @@ export class Shares {
     return this.#capacity;
   }
 
-  /** Sets the capacity. If it is less than the amount in use, nothing is granted until enough has been returned. */
+  /** If the capacity is less than the amount in use, nothing is granted until enough has been returned. */
   set capacity(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** The amount in use by all accounts. */
   get used(): number {
     return this.#used;
   }
@@ -51,12 +46,11 @@ export class Shares {
     return this.#held.get(accountId) ?? 0;
   }
 
-  /** Takes an amount; returns `null` if the account cannot have it now. */
+  /** Returns `null` if the account cannot have the amount now. */
   take(tenant: Tenant, amount: number): Share | null {
     return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
 
-  /** Whether an account can take an amount now. */
   mayTake(tenant: Tenant, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
@@ -66,7 +60,7 @@ export class Shares {
     return this.takenBy(tenant.accountId) + amount <= eighth;
   }
 
-  /** Takes an amount on behalf of a share. Returns false if the account cannot have it now. */
+  /** For `HeldShare`. Returns false if the account cannot have the amount now. */
   grant(tenant: Tenant, amount: number): boolean {
     if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
@@ -74,7 +68,7 @@ export class Shares {
     return true;
   }
 
-  /** Returns an amount on behalf of a share. */
+  /** For `HeldShare`. */
   giveBack({ accountId }: Tenant, amount: number): void {
     const held = this.takenBy(accountId) - amount;
     this.#used -= amount;

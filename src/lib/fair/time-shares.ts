@@ -2,11 +2,11 @@ import { debtAfter, overMs, type Rate } from '../rate-debts.ts';
 import { WorkTime } from './work-time.ts';
 
 interface TimeShareLimits {
-  /** Maximum number of tasks of one tenant that run at a time. */
+  /** Maximum number of running tasks of one tenant. */
   readonly atOnceMax: number;
-  /** Maximum number of waiting tasks of one tenant. Further ones are refused. */
+  /** Maximum number of waiting tasks of one tenant. Further tasks are refused. */
   readonly waitingMax: number;
-  /** Milliseconds of work that a previously idle tenant can use at once. */
+  /** Milliseconds of work that an idle tenant can use at once. */
   readonly burstMs: number;
   /** Milliseconds of work per millisecond that a tenant can use after the burst. */
   readonly share: number;
@@ -14,7 +14,7 @@ interface TimeShareLimits {
 
 /** The tenant already has `waitingMax` waiting tasks. */
 export class ShareBusyError extends Error {
-  /** How long, in milliseconds, the tenant must wait for its share; 0 if it waits only for its own running work. */
+  /** Time in milliseconds until the tenant's share allows more work; 0 if the tenant waits only for its own running tasks. */
   readonly pauseMs: number;
 
   constructor(pauseMs: number) {
@@ -27,7 +27,7 @@ export class ShareBusyError extends Error {
 interface Tenant {
   running: number;
   readonly waiting: (() => void)[];
-  /** The time at which the tenant's share covers all its previous work. */
+  /** When the tenant's share covers all its previous work. */
   repaidAtMs: number;
   timer: NodeJS.Timeout | null;
 }
@@ -36,8 +36,8 @@ interface Tenant {
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives each tenant a share of the time, with a token bucket of milliseconds of work, so that even a busy tenant leaves time to others. A
- * task reports to its `WorkTime` when it waits for other tenants; this time does not count. The time of concurrent tasks is added up.
+ * Gives each tenant a share of the time: a token bucket of milliseconds of work. The times of concurrent tasks are added. Time in which a
+ * task waits for other tenants does not count; the task reports it to its `WorkTime`.
  */
 export class TimeShares {
   readonly #limits: TimeShareLimits;
@@ -45,31 +45,23 @@ export class TimeShares {
   readonly #nowMs: () => number;
   readonly #tenants = new Map<string, Tenant>();
 
-  /** `nowMs`: a monotonic clock. */
   constructor(limits: TimeShareLimits, nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#rate = { burst: limits.burstMs, everyMs: 1 / limits.share };
     this.#nowMs = nowMs;
   }
 
-  /** Number of remembered tenants: all that are active or in debt, and some idle ones. */
+  /** Number of remembered tenants, including some that are idle. */
   get size(): number {
     return this.#tenants.size;
   }
 
-  /**
-   * Runs a task as soon as the share and the concurrency limit of its tenant allow it.
-   *
-   * @throws ShareBusyError
-   */
+  /** Runs a task when the share and the concurrency limit of its tenant allow it. @throws ShareBusyError */
   async run<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#runInOrder(this.#tenantOf(id), work, this.#limits.waitingMax);
   }
 
-  /**
-   * Like `run`, for a further task of work that has already started. It is never refused, so the caller must limit the number of these
-   * tasks.
-   */
+  /** Like `run`, for a further task of work that has started. It is never refused, so the caller must limit the number of such tasks. */
   goOn<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#runInOrder(this.#tenantOf(id), work, Number.POSITIVE_INFINITY);
   }
@@ -93,7 +85,7 @@ export class TimeShares {
     }
   }
 
-  /** Resolves when the work can start. From then on it counts as running. */
+  /** Resolves when the work can start; it then counts as running. */
   #wait(tenant: Tenant): Promise<void> {
     return new Promise<void>((resolve) => {
       tenant.waiting.push(resolve);
@@ -101,7 +93,7 @@ export class TimeShares {
     });
   }
 
-  /** Starts the waiting tasks that can run now. The others are checked again after a pause or when a running task ends. */
+  /** Starts the waiting tasks that can run now, and sets a timer for the others. */
   #serve(tenant: Tenant): void {
     while (tenant.waiting.length > 0 && this.#mayBegin(tenant)) {
       tenant.running++;

@@ -1,22 +1,20 @@
 import type { Share, Shares, Tenant } from './shares.ts';
 
-/** Maximum size of a response that is not counted, because the buffer of a socket can hold it. */
+/** Smaller responses are not counted, because the buffer of a socket can hold them. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** Maximum size of unsent bytes with which a response never waits: each connection needs this much for relaying. */
+/** A response with at most this many unsent bytes never waits: each connection needs them for relaying. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * Limits the memory of unsent bytes of responses. Bytes are unsent because the client does not read, or because they are kept until they
- * are metered. Received bytes that exceed the budget take no share, so that other accounts keep theirs, but the gateway stops reading that
- * response from its provider. To avoid a deadlock of responses that wait for each other, one waiting response at a time can exceed the
- * budget until it releases its memory.
+ * Limits the memory of unsent bytes of responses: bytes that the client has not read, or that are not yet metered. When the budget is
+ * exceeded, the gateway stops reading responses from providers; bytes already received do not reduce other accounts' shares. To avoid a
+ * deadlock, one waiting response at a time may exceed the budget until it releases its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
-  /** The waiting responses, in the order of arrival. */
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The response that can exceed the budget. */
+  /** The response that may exceed the budget. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -30,7 +28,7 @@ export class UnsentBudget {
     return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
-  /** Number of bytes, of all responses, that exceed the shares. */
+  /** Bytes of all responses that exceed the shares. */
   get beyondBytes(): number {
     return this.#beyondBytes;
   }
@@ -39,7 +37,7 @@ export class UnsentBudget {
     this.#beyondBytes += beyondBytes;
   }
 
-  /** Call this when memory was returned. */
+  /** Call this when memory has been returned. */
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
@@ -54,7 +52,7 @@ export class UnsentBudget {
     });
   }
 
-  /** Whether more of a response can be read. If it cannot, `onFreed` runs as soon as it can. */
+  /** Whether more of the response can be read. If not, `onFreed` runs as soon as this changes. */
   mayGoOn(memory: UnsentMemory, onFreed: () => void): boolean {
     if (this.#mayContinue(memory)) return true;
     this.#waiting.set(memory, onFreed);
@@ -80,14 +78,13 @@ export class UnsentBudget {
   }
 }
 
-/** The memory of one response's unsent bytes. */
 export class UnsentMemory {
   readonly #budget: UnsentBudget;
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
   readonly #tenant: Tenant;
   #shares: readonly [Share, Share] | null = null;
-  /** Number of bytes of this response that exceed the shares. */
+  /** Bytes of this response that exceed the shares. */
   #beyondBytes = 0;
   #isReleased = false;
 
@@ -98,7 +95,7 @@ export class UnsentMemory {
     this.#tenant = tenant;
   }
 
-  /** Sets the number of unsent bytes. Returns whether the budget covers them. */
+  /** Sets the number of unsent bytes. Returns false if they exceed the budget. */
   hold(sizeBytes: number): boolean {
     const isUncounted = sizeBytes <= UNCOUNTED_BYTES && this.#shares === null && this.#beyondBytes === 0;
     if (isUncounted || this.#isReleased) return true;
@@ -109,7 +106,7 @@ export class UnsentMemory {
     return this.takeShares();
   }
 
-  /** Tries to take shares for the bytes without a share. Returns whether all bytes now have one. */
+  /** Tries to take shares for bytes that have none. Returns whether all bytes now have one. */
   takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
@@ -128,7 +125,7 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more of the response can be read from the provider. If it cannot, `onFreed` runs as soon as it can. */
+  /** Whether more of the response can be read from the provider. If not, `onFreed` runs as soon as this changes. */
   mayGoOn(onFreed: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
     return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onFreed);
@@ -139,7 +136,7 @@ export class UnsentMemory {
     this.#budget.stopWaiting(this);
   }
 
-  /** Returns all memory. Can be called again; nothing is counted afterwards. */
+  /** Idempotent. Nothing is counted afterwards. */
   release(): void {
     this.#isReleased = true;
     if (!this.isCounted) return;

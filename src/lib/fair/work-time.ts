@@ -1,16 +1,14 @@
 /**
- * Measures the time of a task. Its operations, such as database statements, can be queued behind operations of other tenants. Time during
- * which all its pending operations are queued does not count.
+ * Measures the time of a task, without the time in which all its pending operations, such as database statements, are queued behind those
+ * of other tenants.
  */
 export class WorkTime {
   readonly #nowMs: () => number;
   #pending = 0;
-  /** Number of pending operations that are queued. */
   #queued = 0;
   #workedMs = 0;
   #atMs: number;
 
-  /** Starts the measurement now. `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#atMs = nowMs();
@@ -21,25 +19,23 @@ export class WorkTime {
     return this.#workedMs;
   }
 
-  /** Call this when an operation begins. */
+  /** Call this when an operation begins, and `end` when it has ended. */
   ask(): void {
     this.#settle();
     this.#pending++;
   }
 
-  /** Call this when an operation has ended. */
   end(): void {
     this.#settle();
     this.#pending--;
   }
 
-  /** Call this when a pending operation is queued behind operations of other tenants. */
+  /** Call this when a pending operation is queued, and `goOn` when it starts to run. */
   wait(): void {
     this.#settle();
     this.#queued++;
   }
 
-  /** Call this when a queued operation starts to run. */
   goOn(): void {
     this.#settle();
     this.#queued--;

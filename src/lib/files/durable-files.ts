@@ -1,12 +1,8 @@
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-/**
- * Functions that make files and their names survive a power failure. A synced file can still lose its name, because the name is an entry of
- * the directory, which must be synced too.
- */
+/** Makes files and their names survive a power failure. A name is an entry of the directory, which must be synced too. */
 
-/** Makes earlier creations, renames and removals of files in the directory durable. */
 export async function syncDirectory(directory: string): Promise<void> {
   // Windows makes names durable by itself.
   if (process.platform === 'win32') return;
@@ -14,21 +10,20 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Creates the directory and its parents if they are missing, and makes their names durable even if they exist: an earlier
- * process may have created them and died before it synced them.
+ * Creates a missing directory and its missing parents. Syncs their names even if they exist, because an earlier process may have died
+ * before it synced them.
  */
 export async function makeDurableDirectory(directory: string, mode: number): Promise<void> {
   await mkdir(directory, { recursive: true, mode });
   await syncDirectoriesAbove(directory);
 }
 
-/** Makes the names of a directory and its parents durable. */
 export async function syncDirectoriesAbove(directory: string): Promise<void> {
   for (let path = resolve(directory); dirname(path) !== path; path = dirname(path)) {
     try {
       await syncDirectory(dirname(path));
     } catch (error) {
-      // Ignores a directory that this process may not read, which another program must have created, and file systems without syncs.
+      // Ignores file systems without syncs, and directories that this process may not read, which other programs must have created.
       if (!NOT_OURS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
@@ -36,7 +31,7 @@ export async function syncDirectoriesAbove(directory: string): Promise<void> {
 
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EROFS']);
 
-/** Replaces or creates a file atomically. After a power failure it has either the old content or the new one. */
+/** Replaces or creates a file atomically, even if the power fails. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const file = await open(`${path}.new`, 'w', mode);
   try {
@@ -49,7 +44,6 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   await syncDirectory(dirname(path));
 }
 
-/** Syncs a directory and everything in it. */
 export async function syncTree(directory: string): Promise<void> {
   const entries = await readdir(directory, { withFileTypes: true });
   // Concurrent syncs share writes of the file system's journal. The number of open files is limited.

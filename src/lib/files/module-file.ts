@@ -2,8 +2,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Returns the file of another module, to run it in a thread or a process: `.ts` if the program runs from its sources, `.js` in the compiled
- * package.
+ * Returns the file of a module that runs in a thread or a process: `.ts` if the program runs from its sources, otherwise `.js`.
  *
  * @param path without extension, such as `./request-worker`
  * @param importer `import.meta.url` of the caller

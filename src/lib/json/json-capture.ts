@@ -7,30 +7,28 @@ import { isEscapeLetter, isHexDigit, PlainTexts, wholeEscapeEnd } from './json-s
 import type { MemberNames } from './member-names.ts';
 
 /**
- * Parses a JSON text in chunks, which may be split anywhere: validates the text (RFC 8259) and keeps a few small members of its outermost
- * object. It is used for responses of hundreds of megabytes that are relayed as they arrive. `scanJson` is for texts that are completely in
- * memory, and reports the same errors at the same offsets.
+ * Parses a JSON text in chunks, which may be split anywhere: validates it (RFC 8259) and keeps a few small members of its outermost object.
+ * For responses of hundreds of megabytes that are relayed as they arrive. Reports the same errors at the same offsets as `scanJson`, which
+ * needs the complete text.
  *
- * Memory: at most twice the kept bytes, and a number per open container. No chunk is referenced after `push`. In strings, escapes and
- * control characters are checked, but not UTF-8. Compared with `scanJson`, it takes the same time for 4 KiB of prose, two thirds for
- * vectors of numbers and a quarter for base64: `bench/json-scan.ts`.
+ * Memory: at most twice the kept bytes, and a number per open container. UTF-8 is not checked. `bench/json-scan.ts` compares the two.
  */
 export interface JsonCaptureOptions {
-  /** Names of members of the outermost object whose values are kept, as bytes. */
+  /** Names of members of the outermost object whose values are kept as bytes. */
   readonly keep: readonly string[];
-  /** A member whose value is kept if it has a mark (`MarkedMember`) and at most `MARKED_BYTES_MAX` bytes. */
+  /** A member whose value is kept if it is marked and has at most `MARKED_BYTES_MAX` bytes. */
   readonly keepMarked?: MarkedMember | undefined;
-  /** Names of members of the outermost object whose items are counted if the value is an array. */
+  /** Names of members of the outermost object. If the value is an array, its items are counted. */
   readonly count?: readonly string[];
   /** Names to count in the outermost object and in the items of its members. Their values can have any size. */
   readonly holding?: HoldingRules | undefined;
-  /** Maximum total size of all values of `keep`. A value that would exceed it is dropped. */
+  /** Maximum total size of the values of `keep`. A value that would exceed it is dropped. */
   readonly keptBytesMax: number;
-  /** Maximum depth; deeper nesting is an error. */
+  /** Deeper nesting is an error. */
   readonly depthMax?: number;
 }
 
-// Each JSON parser declares its own constants: comparing each byte with a constant from another file took up to a quarter longer.
+// Each JSON parser declares its own constants: comparisons with a constant from another file took up to a quarter longer.
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -40,17 +38,17 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
-/** The depth of items within a member of the outermost object. */
+/** Depth of items in a member of the outermost object. */
 const ITEM_DEPTH = 2;
 /** Twice the limit for requests, because a response may contain a nested copy of the request. */
 const DEPTH_MAX = 512;
-/** States of `#mark`: the next token cannot complete a mark; the next token is the value of a mark; the next token is within that value. */
+/** States of `#mark`: the next token cannot complete a mark; it is the value of a mark; it is within that value. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
 const NO_BYTES = Buffer.alloc(0);
 
-/** States between tokens: what must follow after white space. */
+/** States between tokens: what must follow. */
 const EXPECT_VALUE = 0;
 const EXPECT_ITEM_OR_END = 1;
 const EXPECT_KEY = 2;
@@ -62,7 +60,7 @@ const IN_STRING = 6;
 const IN_NUMBER = 7;
 const IN_LITERAL = 8;
 
-/** The missing part of an escape: nothing, the letter after the backslash, or a number of hexadecimal digits (1 to 4). */
+/** The missing part of an escape: nothing, the letter, or a number of hexadecimal digits (1 to 4). */
 const NO_ESCAPE = 0;
 const ESCAPE_LETTER = 5;
 
@@ -70,21 +68,19 @@ export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
   readonly #holdings: JsonHoldings | null;
-  /** The greatest depth at which keys and the ends of values are reported. */
+  /** Greatest depth at which keys and the ends of values are reported. */
   readonly #outerDepth: number;
 
   #rootKind: JsonKind | null = null;
   #state = EXPECT_VALUE;
-  /** Total number of bytes in all previous chunks. */
   #offset = 0;
   #failure: JsonSyntaxError | null = null;
 
-  /** The closing byte of the innermost open container; 0 if none is open. The stack contains the closing bytes of its parents. */
+  /** The closing byte of the innermost open container; 0 if none is open. The stack has those of the outer containers. */
   #closing = 0;
   readonly #outerClosings: number[] = [];
   #depth = 0;
 
-  /** The names that mark the current member. */
   #marks: MemberNames | null = null;
   #mark = UNMARKED;
 
@@ -105,52 +101,48 @@ export class JsonCapture {
     this.#depthMax = depthMax;
   }
 
-  /** The kind of the outermost value; `null` before its first byte. */
+  /** `null` before the first byte of the outermost value. */
   get rootKind(): JsonKind | null {
     return this.#rootKind;
   }
 
-  /** Drops the value that is kept because of a mark, and keeps no more of it. */
+  /** Drops the value that is kept because of a mark, and stops keeping it. */
   giveUpMarked(): void {
     this.#members.giveUpMarked();
   }
 
-  /** Whether a mark was found so far in the last member with this name, which must be the name of `keepMarked`. */
+  /** Whether a mark was found so far. `key` must be the name of `keepMarked`. */
   isMarked(key: string): boolean {
     return this.#members.isMarked(key);
   }
 
-  /** Number of bytes that the kept values occupy. */
   get memoryBytes(): number {
     return this.#members.memoryBytes;
   }
 
-  /** Returns the bytes of the last complete member with this name; `undefined` if it is absent or not kept. */
+  /** The bytes of the last complete member with this name; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);
   }
 
-  /** Like `value`, but returns the parsed value. */
   member(key: string): unknown {
     const value = this.value(key);
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
-  /** Number of items so far in the last member with this name; `null` if it is absent, not an array, or not counted. */
+  /** Items so far in the last member with this name; `null` if it is absent, not an array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
   }
 
-  /** Number of items so far that contain a name of a group of `holding`. */
+  /** Number of items so far that contain a name of this group of `holding`. */
   holding(group: string): number {
     return this.#holdings?.count(group) ?? 0;
   }
 
   /**
-   * Parses the next chunk. The caller may reuse its memory afterwards.
-   *
-   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in all later calls. The offset of the error is that
-   * of the invalid string, literal or escape, otherwise that of the byte.
+   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in later calls. Its offset is the beginning of an
+   * invalid string, literal or escape, otherwise the byte.
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
@@ -161,11 +153,7 @@ export class JsonCapture {
     this.#offset += chunk.length;
   }
 
-  /**
-   * Ends the text. Only then is a number complete that is the outermost value.
-   *
-   * @throws JsonSyntaxError if the text is incomplete, or if `push` has thrown.
-   */
+  /** Ends the text. @throws JsonSyntaxError if the text is incomplete, or if `push` has thrown. */
   end(): void {
     if (this.#failure !== null) throw this.#failure;
     if (this.#state === IN_NUMBER && this.#number.isWhole) this.#valueEnds(NO_BYTES, 0);
@@ -190,7 +178,7 @@ export class JsonCapture {
     }
   }
 
-  /** Uses one loop and one switch. With a call for each byte between values, small objects took half as long again. */
+  /** One loop and one switch: with a call for each byte between values, small objects took half as long again. */
   #read(chunk: Buffer): void {
     const end = chunk.length;
     let at = 0;
@@ -307,13 +295,12 @@ export class JsonCapture {
     this.#members.marked();
   }
 
-  /** Handles the end of a key in a member that can have a mark. A key that began in an earlier chunk counts as a mark. */
+  /** A key that began in an earlier chunk counts as a mark. */
   #markKey(marks: MemberNames, chunk: Buffer, at: number): void {
     const start = this.#stringStart + 1 - this.#offset;
     if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
   }
 
-  /** Reads a string to its end, or to the end of the chunk. */
   #string(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = this.#escape === NO_ESCAPE ? start : this.#restOfEscape(chunk, start);
@@ -365,7 +352,7 @@ export class JsonCapture {
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
-  /** Reads a number, and the numbers that follow it in an array. Returns `NONE` if the number might continue in the next chunk. */
+  /** Reads a number and, in an array, the numbers after it. Returns `NONE` if the number may continue in the next chunk. */
   #wholeNumbers(chunk: Buffer, start: number): number {
     let end = wholeNumberEnd(chunk, start);
     if (end === NONE || this.#closing !== CLOSE_BRACKET) return end;
@@ -378,7 +365,6 @@ export class JsonCapture {
     return end;
   }
 
-  /** Reads a number to its end or to the end of the chunk. */
   #restOfNumber(chunk: Buffer, start: number): number {
     const at = this.#number.read(chunk, start);
     if (at === chunk.length) return at;
@@ -442,7 +428,7 @@ export class JsonCapture {
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
-  /** `at`: the offset in this chunk; negative if the error is in an earlier chunk. */
+  /** `at`: the offset in this chunk; negative in an earlier chunk. */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#plainTexts.letGo();
     this.#members.letGo();

@@ -5,7 +5,6 @@ import type { MemberNames } from './member-names.ts';
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
-/** The members to keep and to count; see `JsonCaptureOptions`. */
 interface KeptMembers {
   readonly keep: readonly string[];
   readonly keepMarked?: MarkedMember | undefined;
@@ -13,22 +12,18 @@ interface KeptMembers {
   readonly keptBytesMax: number;
 }
 
-/**
- * A member that counts as marked if an object in it, at any depth, has one of the members `marks` with a string, a non-empty array or a
- * non-empty object.
- */
+/** A member that is marked if an object in it, at any depth, has one of `marks` with a string, or with a non-empty array or object. */
 export interface MarkedMember {
   readonly name: string;
-  /** The names that mark the member; `null`: it is never marked. */
+  /** `null`: the member is never marked. */
   readonly marks: MemberNames | null;
-  /** Whether the member is kept even if it is not marked. The size limit is the same. */
+  /** Whether the member is also kept if it is not marked. The size limit is the same. */
   readonly isKeptUnmarked?: boolean;
 }
 
-/** Maximum size of a member that is requested only by `keepMarked`. Its bytes do not count towards `keptBytesMax`. */
+/** Maximum size of a member that only `keepMarked` requests. Its bytes do not count towards `keptBytesMax`. */
 export const MARKED_BYTES_MAX = 1024 * 1024;
 
-/** The state of a requested member. */
 interface CapturedMember {
   readonly name: string;
   isKept: boolean;
@@ -40,17 +35,17 @@ interface CapturedMember {
 }
 
 /**
- * Keeps and counts the requested members of the outermost object. `JsonCapture` reports to it the offsets at which keys, values and items
- * begin and end. Offsets are relative to the current chunk. Memory: at most twice `keptBytesMax` plus `MARKED_BYTES_MAX`.
+ * Keeps and counts the requested members of the outermost object. `JsonCapture` reports the offsets, in the current chunk, at which keys,
+ * values and items begin and end.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
-  /** Size of the longest spelling of a requested name, with `\uXXXX` for each UTF-16 unit. */
+  /** The longest spelling of a requested name, with `\uXXXX` for each UTF-16 unit. */
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
   #markedBytes = 0;
-  /** The member that only `keepMarked` requests. It has a separate size limit. */
+  /** The member that only `keepMarked` requests. */
   #onlyMarked: CapturedMember | null = null;
   #keepsUnmarked = false;
 
@@ -58,7 +53,7 @@ export class CapturedMembers {
   #member: CapturedMember | null = null;
   /** The current member, if it is an array whose items are counted. */
   #counted: CapturedMember | null = null;
-  /** The current key or value of the outermost object; never both at a time. */
+  /** The current key or value of the outermost object. */
   readonly #span = new ByteSpan();
 
   constructor({ keep, keepMarked, count = [], keptBytesMax }: KeptMembers) {
@@ -86,42 +81,37 @@ export class CapturedMembers {
     return undefined;
   }
 
-  /** Number of bytes that the kept values occupy. */
   get memoryBytes(): number {
     return this.#keptBytes + this.#markedBytes + this.#span.memoryBytes;
   }
 
-  /** See `JsonCapture.value`. */
   value(key: string): Buffer | undefined {
     return this.#askedFor(key)?.value;
   }
 
-  /** See `JsonCapture.count`. */
   count(key: string): number | null {
     return this.#askedFor(key)?.items ?? null;
   }
 
-  /** See `JsonCapture.isMarked`. */
   isMarked(key: string): boolean {
     return this.#askedFor(key)?.isMarked ?? false;
   }
 
-  /** The names that mark the current member. */
   get marks(): MemberNames | null {
     return this.#member?.marks ?? null;
   }
 
-  /** Call this when the current member turns out to be marked. */
+  /** Call this when a mark is found in the current member. */
   marked(): void {
     this.#member!.isMarked = true;
   }
 
-  /** Call this when a key begins. `at`: the offset of its opening quote. */
+  /** `at`: the offset of the opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** Call this when a key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
+  /** The key is `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
   keyEnds(chunk: Buffer, start: number, end: number): void {
     this.#member = this.#memberOf(chunk, start, end);
   }
@@ -135,7 +125,7 @@ export class CapturedMembers {
     return key === null ? null : findKey(this.#asked, key, 0, key.length);
   }
 
-  /** Call this when the value of the last key begins with `byte`. It replaces the value of an earlier member with the same name. */
+  /** `byte`: the first byte of the value. The value replaces that of an earlier member with the same name. */
   valueBegins(byte: number, at: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -151,7 +141,7 @@ export class CapturedMembers {
     }
   }
 
-  /** Drops the value of the member that only `keepMarked` requests, and does not keep it from now on. */
+  /** Drops the value of the member that only `keepMarked` requests, and stops keeping it. */
   giveUpMarked(): void {
     const member = this.#onlyMarked;
     if (member === null) return;
@@ -166,12 +156,10 @@ export class CapturedMembers {
     else this.#keptBytes += sizeBytes;
   }
 
-  /** Call this when an item of the current array begins. */
   itemBegins(): void {
     if (this.#counted !== null) this.#counted.items!++;
   }
 
-  /** Call this when the current value has ended before `end`. */
   valueEnds(chunk: Buffer, end: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -186,18 +174,18 @@ export class CapturedMembers {
     this.#counted = null;
   }
 
-  /** Call this at the end of a chunk. Copies the parts of the chunk that are still needed. */
+  /** Copies what is still needed of a chunk. Call this at its end. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** Call this when the text is found not to be JSON. Drops the incomplete value. */
+  /** Drops the incomplete value. Call this when the text is not JSON. */
   letGo(): void {
     this.#span.letGo();
   }
 }
 
-/** Returns the requested member with the key `bytes[start, end)`, which can contain escapes. */
+/** `bytes[start, end)` is the key, which may contain escapes. */
 function findKey(
   captured: readonly CapturedMember[],
   bytes: Buffer,

@@ -1,20 +1,17 @@
 import { ByteSpan } from '../byte-span.ts';
 import { decodeString } from './json-string.ts';
 
-/**
- * Names to search for in a JSON object and in the items of some of its members, by group. An item with several names of a group counts
- * once: an image, for example, may have both a URL and its bytes.
- */
+/** Names to search for in a JSON object and in items of its members, by group. An item with several names of a group counts once. */
 export interface HoldingRules<Group extends string = string> {
-  /** Names that are counted in the outermost object itself. */
+  /** Names that are counted in the outermost object. */
   readonly outer: Readonly<Record<Group, readonly string[]>>;
-  /** Members of the outermost object whose value is an item or an array of items. */
+  /** Members of the outermost object that are an item or an array of items. */
   readonly places: readonly string[];
-  /** Names that are counted in an item. */
+  /** Names that are counted in items. */
   readonly items: Readonly<Record<Group, readonly string[]>>;
 }
 
-/** The greatest depth of counted values; deeper ones are ignored. */
+/** Deeper values are ignored. */
 export const HOLDINGS_DEPTH_MAX = 3;
 
 const OPEN_BRACKET = 0x5b;
@@ -22,23 +19,22 @@ const OPEN_BRACE = 0x7b;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 const NONE = -1;
-/** Size of `""`, `{}` and `[]`. */
 const EMPTY_BYTES = 2;
-/** Size of the longest spelling of a UTF-16 unit: `\uXXXX`. */
+/** The longest spelling of a UTF-16 unit: `\uXXXX`. */
 const SPELLING_BYTES = 6;
 
-/** Whether the current member of the outermost object is an item, a list of items, or neither. */
+/** What the current member of the outermost object is. */
 type Form = 'other' | 'item' | 'list';
 
 /**
- * Counts the values with certain names in an object, while `JsonCapture` parses its text in chunks. A value counts if it is not null, false
- * or empty. It can have any size, because it is not kept. Offsets of values are relative to the text, offsets of keys to the chunk.
+ * Counts the values with certain names that are not null, false or empty. `JsonCapture` reports the offsets of values in the text, and the
+ * offsets of keys in the chunk. Values are not kept.
  */
 export class JsonHoldings {
   readonly #rules: HoldingRules;
   readonly #names: readonly string[];
   readonly #keyBytesMax: number;
-  /** The last key at each depth, as an index into `#names`. */
+  /** The last key at each depth, as an index of `#names`. */
   readonly #keys = [NONE, NONE, NONE, NONE];
   readonly #starts = [0, 0, 0, 0];
   readonly #firstBytes = [0, 0, 0, 0];
@@ -57,22 +53,18 @@ export class JsonHoldings {
     this.#inItem = this.#names.map(() => false);
   }
 
-  /**
-   * Returns the number of items that have a name of the group. If several places contain items, the largest number counts, because some
-   * responses list items twice.
-   */
+  /** The number of items with a name of the group. Some responses list items in two places, so the largest number of a place counts. */
   count(group: string): number {
     let most = this.#holds(this.#rules.outer[group] ?? [], this.#inOuter) ? 1 : 0;
     for (const counts of this.#counts.values()) most = Math.max(most, counts.get(group) ?? 0);
     return most;
   }
 
-  /** Call this when a key begins. `at`: the offset of its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** Call this when a key has ended. Its text is `chunk[start, end)`; if `start` is negative, it began in an earlier chunk. */
+  /** The key is `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
   keyEnds(depth: number, chunk: Buffer, start: number, end: number): void {
     let key: Buffer | null;
     if (start >= 0) {
@@ -84,7 +76,6 @@ export class JsonHoldings {
     this.#keys[depth] = key === null ? NONE : this.#names.indexOf(decodeString(key, 0, key.length));
   }
 
-  /** Call this when a value begins with `byte`. */
   valueBegins(depth: number, byte: number, at: number): void {
     this.#starts[depth] = at;
     this.#firstBytes[depth] = byte;
@@ -102,7 +93,6 @@ export class JsonHoldings {
     if (depth === (this.#form === 'list' ? 2 : 1)) this.#inItem.fill(false);
   }
 
-  /** Call this when a value has ended before `at`. */
   valueEnds(depth: number, at: number): void {
     const key = this.#keys[depth]!;
     if (depth === 1) {
@@ -127,7 +117,6 @@ export class JsonHoldings {
     }
   }
 
-  /** The name of the current member if it is one of `places`; otherwise `null`. */
   #place(): string | null {
     const name = this.#names[this.#keys[1]!];
     return name !== undefined && this.#rules.places.includes(name) ? name : null;
@@ -142,12 +131,10 @@ export class JsonHoldings {
     return first !== LETTER_N && first !== LETTER_F && end - this.#starts[depth]! > EMPTY_BYTES;
   }
 
-  /** Call this at the end of a chunk. Copies the parts of the chunk that are still needed. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** Call this when the text is found not to be JSON. */
   letGo(): void {
     this.#span.letGo();
   }

@@ -1,13 +1,13 @@
 import { withoutTrailing } from '../trailing.ts';
 
-/** Parses JSON numbers as bytes, within a chunk and across chunks. */
+/** Parses JSON numbers as bytes. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** Returns the end of a number that begins at `start`; `NONE` if the number is invalid or might continue in the next chunk. */
+/** Returns the end of a number that begins at `start`; `NONE` if it is invalid or may continue in the next chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -40,10 +40,7 @@ export function wholeNumberEnd(chunk: Buffer, start: number): number {
   return at;
 }
 
-/**
- * Parts of a number; the state is the part of the last byte. A number can end after `AFTER_ZERO`; after `AFTER_INTEGER`, digits can also
- * follow.
- */
+/** The part of the number to which the last byte belongs. A number can end after `AFTER_ZERO` and all greater parts. */
 const NO_PART = -1;
 const AFTER_MINUS = 0;
 const AFTER_POINT = 1;
@@ -54,21 +51,21 @@ const AFTER_INTEGER = 5;
 const AFTER_FRACTION = 6;
 const AFTER_EXPONENT = 7;
 
-/** Parses a number part by part, if it continues in the next chunk or is invalid. */
+/** Parses a number that continues in the next chunk or is invalid. */
 export class NumberReader {
   #part = AFTER_MINUS;
 
-  /** Whether the bytes so far are a valid number. It might still continue. */
+  /** Whether the bytes so far are a valid number, which may continue. */
   get isWhole(): boolean {
     return this.#part >= AFTER_ZERO;
   }
 
-  /** `byte`: the first byte of the number, a minus sign or a digit. */
+  /** `byte`: the first byte of the number. */
   begin(byte: number): void {
     this.#part = byte === MINUS ? AFTER_MINUS : byte === ZERO ? AFTER_ZERO : AFTER_INTEGER;
   }
 
-  /** Reads to the first byte that cannot belong to the number, or to the end of the chunk. */
+  /** Reads to the first byte that is not part of the number, or to the end of the chunk. */
   read(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = start;
@@ -83,7 +80,7 @@ export class NumberReader {
   }
 }
 
-/** Returns the part that `byte` belongs to if it follows `part`; `NO_PART` if it cannot follow. */
+/** Returns the part of `byte` after `part`; `NO_PART` if the byte is invalid there. */
 function partWith(part: number, byte: number): number {
   switch (part) {
     case AFTER_MINUS:
@@ -108,13 +105,10 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Captures the digits before the point, the digits after it, and the exponent. */
+/** Digits before the point, digits after it, and the exponent. */
 const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
 
-/**
- * Whether a JSON number is exactly an integer in decimal notation, rather than only after rounding to a double: decimal parsers read
- * `0.99999999999999999999` as less than 1.
- */
+/** Whether the number is exactly an integer, not only after rounding to a double, as `0.99999999999999999999` is. */
 export function isExactWhole(text: string): boolean {
   const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (digits === undefined) return false;

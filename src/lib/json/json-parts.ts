@@ -4,24 +4,20 @@ import { JsonReader } from './json-reader.ts';
 import { JsonSyntaxError } from './json-scan.ts';
 import { decodeString, hasBytes } from './json-string.ts';
 
-/**
- * The wanted parts of a JSON value: `true` for the whole value, otherwise members of an object, or of each object in an
- * array.
- */
+/** The wanted parts of a JSON value: `true` for all of it, otherwise members of an object, or of each object in an array. */
 export type JsonParts = true | ObjectParts;
 interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 
-/** Maximum depth, which bounds memory. Unlike `JSON.parse`, this parser treats deeper text as invalid. */
+/** Bounds the memory. Unlike `JSON.parse`, this parser treats deeper text as invalid. */
 const DEPTH_MAX = 10_000;
 
 /**
- * Parses a few small parts of a large JSON text as `JSON.parse` would, and builds no other values. Returns `undefined` if the text is not
- * JSON.
+ * Parses a few small parts of a large JSON text, as `JSON.parse` would. Returns `undefined` if the text is not JSON.
  *
- * If an object has several members with the same name, the last one counts. If members of an object are wanted but the value is neither an
- * object nor an array, the result is null. Items of an array that are not objects with wanted members are omitted.
+ * If members are wanted but the value is neither an object nor an array, the result is null. Items of an array that are not objects with
+ * wanted members are omitted.
  */
 export function parseJsonParts(bytes: Buffer, parts: JsonParts): unknown {
   return isJson(bytes) ? readValue(new JsonReader(bytes), parts) : undefined;

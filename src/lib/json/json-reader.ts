@@ -1,14 +1,11 @@
 import { type JsonKind, KINDS } from './json-scan.ts';
 import { decodeString } from './json-string.ts';
 
-/**
- * Reads a text that is known to be valid JSON: the caller reads the members and items that it needs, and everything else is skipped without
- * building values. Takes time proportional to the text, and no memory of its own. Skipping does not recurse.
- */
+/** Reads selected members and items of a valid JSON text, and skips all others without recursion. Takes linear time and no memory. */
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
-  /** The beginning of the current member's value or item. If the position is still the same, the value was not read. */
+  /** The beginning of the current value. If the position is still the same, the value was not read. */
   #valueStart = -1;
   #notedStart = -1;
   #notedEnd = -1;
@@ -17,12 +14,12 @@ export class JsonReader {
   keyStart = 0;
   keyEnd = 0;
   readonly #longValues: readonly number[];
-  /** Index of the first long value that begins at or after the position; it may be too small. */
+  /** A lower bound of the index of the first long value at or after the position. */
   #longIndex: number;
 
   /**
-   * @param start the offset of the value; white space before it is skipped.
-   * @param longValues as returned by `scanJson`; these values are skipped in one step.
+   * @param start offset of the value, or of white space before it
+   * @param longValues from `scanJson`; they are skipped in one step
    */
   constructor(bytes: Buffer, start = 0, longValues: readonly number[] = NONE_LONG, longIndex = 0) {
     this.bytes = bytes;
@@ -32,12 +29,11 @@ export class JsonReader {
     this.#skipSpace();
   }
 
-  /** The kind of the next value. */
   get kind(): JsonKind {
     return KINDS[this.bytes[this.#at]!]!;
   }
 
-  /** The offset of the next value, or the end of a value that was just read. */
+  /** Offset of the next value, or the end of the value that was just read. */
   get offset(): number {
     return this.#at;
   }
@@ -58,14 +54,14 @@ export class JsonReader {
     }
   }
 
-  /** Takes over the end of the next value from another reader that has read it, so that this reader skips the value in one step. */
+  /** Takes the end of the next value from another reader that has read it, so that the value is skipped in one step. */
   noteEnd(other: JsonReader): void {
     this.#notedStart = this.#at;
     this.#notedEnd = other.#at;
     this.#notedLongIndex = other.#longIndex;
   }
 
-  /** Creates a reader of the same text at the offset of another value. */
+  /** Creates a reader that begins at the offset of another value. */
   from(offset: number): JsonReader {
     if (offset < this.#at) return new JsonReader(this.bytes, offset);
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
@@ -76,10 +72,7 @@ export class JsonReader {
     this.#at++;
   }
 
-  /**
-   * Moves to the value of the next member, skipping the current one if it was not read. At the end of the object, leaves it and returns
-   * false.
-   */
+  /** Moves to the value of the next member. At the end of the object, leaves the object and returns false. */
   nextMember(): boolean {
     if (!this.nextItem()) return false;
     const { bytes } = this;
@@ -111,7 +104,7 @@ export class JsonReader {
     return true;
   }
 
-  /** Reads the next value if it is a string of at most this size; otherwise skips it and returns `null`. */
+  /** Reads the next value if it is a string of at most this size; otherwise skips the value and returns `null`. */
   text(sizeBytesMax: number): string | null {
     const start = this.#at;
     const { kind } = this;
@@ -120,7 +113,6 @@ export class JsonReader {
     return decodeString(this.bytes, start + 1, this.#at - 1);
   }
 
-  /** Skips the next value. */
   skip(): void {
     const { bytes } = this;
     const end = this.#knownEnd();
@@ -155,10 +147,10 @@ export class JsonReader {
     } while (depth > 0);
   }
 
-  /** Returns the end of the next value if it is known; otherwise `NONE`. */
+  /** Returns the end of the next value if it is known, or `NONE`. */
   #knownEnd(): number {
     if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
-      // Continues at this index. Otherwise each reader that begins after the value would step over the long values within it again.
+      // Otherwise each reader that begins after the value would step over the long values in it again.
       this.#longIndex = this.#notedLongIndex;
       return this.#notedEnd;
     }
@@ -170,7 +162,6 @@ export class JsonReader {
     return index < length && longValues[index] === this.#at ? longValues[index + 1]! : NONE;
   }
 
-  /** Skips a number or a literal. */
   #skipWord(): void {
     const { bytes } = this;
     while (this.#at < bytes.length && ENDS_WORD[bytes[this.#at]!] === 0) this.#at++;
@@ -186,7 +177,7 @@ export class JsonReader {
       }
       if (bytes[at] === BACKSLASH) at++;
     }
-    // Uses a search instead of a loop over bytes, because the string may be an image.
+    // A search is faster than a loop over bytes: the string may be an image.
     for (let from = at; ; ) {
       const quote = bytes.indexOf(QUOTE, from);
       let escapes = quote;
@@ -206,7 +197,7 @@ export class JsonReader {
 
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** Number of bytes of a string that are read one by one; for longer strings, a search is faster. */
+/** Number of bytes of a string that are read one by one. For longer strings, a search is faster. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;

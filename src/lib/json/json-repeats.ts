@@ -1,18 +1,16 @@
-/** Matches a string or a structural character. Everything else is another value, a colon or white space. */
+/** A string or a structural character. The text between two tokens has only other values, colons and white space. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
 interface Level {
-  /** Names that occurred so far in an object; `null` in an array. */
+  /** Names so far in an object; `null` in an array. */
   readonly names: Set<string> | null;
-  /** The name of the current member, or the index of the current item. */
+  /** Name of the current member, or index of the current item. */
   at: string | number;
   isNameNext: boolean;
 }
 
 /**
- * Returns the dotted path of the first member whose name occurs twice in an object, at any depth; `null` if there is none. Parsers differ
- * in which of the two members they use.
- *
+ * Returns the dotted path of the first repeated member name of an object, or `null`. Parsers differ in which of the two members they use.
  * @param text must be JSON; this is not checked
  */
 export function findRepeatedMember(text: string): string | null {

@@ -1,4 +1,4 @@
-/** Parses JSON strings as bytes. These functions are used in hot loops: measure changes with `bench/json-scan.ts`. */
+/** Parses JSON strings as bytes. Measure changes with `bench/json-scan.ts`: these functions run in hot loops. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
@@ -10,21 +10,21 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 
-/** 1 for bytes that end plain text in a string. A table, because three comparisons per byte were slower on prose with many escapes. */
+/** 1 for bytes that end plain text in a string. Three comparisons per byte were slower on prose with many escapes. */
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** Number of bytes that are read one by one; for longer texts, reading words is faster. */
+/** Number of bytes that are read one by one. For longer texts, reading words is faster. */
 const SHORT_BYTES = 32;
 const NO_WORDS: Int32Array = new Int32Array(0);
 
 /** Finds the ends of plain text, chunk by chunk. */
 export class PlainTexts {
-  /** The chunk as words, beginning at `#firstWord`. */
+  /** The chunk as words from `#firstWord` on. */
   #words = NO_WORDS;
   #firstWord = NONE;
 
-  /** Returns the offset of the first byte from `start` on that is not plain text of a string, or the end of the chunk. */
+  /** Returns the offset of the first byte from `start` on that is not plain text, or the end of the chunk. */
   endFrom(chunk: Buffer, start: number): number {
     const near = Math.min(chunk.length, start + SHORT_BYTES);
     let at = start;
@@ -45,10 +45,7 @@ export class PlainTexts {
   }
 }
 
-/**
- * Returns the offset of the first byte from `start` on that is not plain text of a string, or the end of the chunk. `words`: the chunk as
- * words, beginning at `firstWord`.
- */
+/** Like `PlainTexts.endFrom`. `words`: the chunk as words from `firstWord` on. */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -70,7 +67,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** Returns the end of the escape whose backslash is at `start`; `NONE` if the escape is invalid or might continue in the next chunk. */
+/** Returns the end of the escape whose backslash is at `start`; `NONE` if it is invalid or may continue in the next chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;
@@ -100,14 +97,14 @@ export function isEscapeLetter(byte: number): boolean {
   }
 }
 
-/** Whether the bytes equal an ASCII name. */
+/** `name` must be ASCII. */
 export function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
   if (name.length !== end - start) return false;
   for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
 }
 
-/** Decodes `bytes[start, end)`, the content of a valid string without its quotes. */
+/** `bytes[start, end)` must be the content of a valid string, without quotes. */
 export function decodeString(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
@@ -119,8 +116,8 @@ const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Returns the offset of the comma or brace after a member whose key ends at `start`. Returns `NONE` if the value is not a string without
- * escapes, a number or a literal, or if more bytes are needed.
+ * Returns the offset of the comma or brace after a member whose key ends at `start`. `NONE`: more bytes are needed, or the value is not a
+ * number, a literal, or a string without escapes.
  */
 export function plainMemberEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== COLON) return NONE;
@@ -139,7 +136,7 @@ export function plainMemberEnd(bytes: Buffer, start: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
 }
 
-/** Returns the end of a string without escapes, of a number or of a literal, or the end of the bytes. */
+/** Returns the end of a number, a literal, or a string without escapes; otherwise the end of the bytes. */
 export function tokenEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   if (bytes[start] === QUOTE) {
@@ -150,7 +147,7 @@ export function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Returns the element with the name `bytes[start, end)`; `null` if there is none. */
+/** The name is `bytes[start, end)`. */
 export function findNamed<Named extends { readonly name: Buffer }>(
   named: readonly Named[],
   bytes: Buffer,

@@ -1,19 +1,15 @@
 import { foldedName } from '../folded-name.ts';
 import { decodeString } from './json-string.ts';
 
-/**
- * Wanted member names of an object, prepared for comparison with bytes. A name that begins with `*` matches all names that end with the
- * text after it; a name without `*` takes precedence.
- */
+/** Member names to search for as bytes. `*` before a name matches any beginning; names without `*` take precedence. */
 export class MemberNames {
-  /** All instances created so far. Tests generate bodies from them. */
+  /** All instances. Tests generate bodies from them. */
   static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
-  /** The folded names, in the order of the names. */
   readonly #folded: readonly string[];
-  /** A hash table with linear probing. It maps the folded forms of names without `*` to their indexes. */
+  /** A hash table with linear probing, from folded names without `*` to their indexes. */
   readonly #slots: Int16Array;
-  /** The indexes of the names that begin with `*`. */
+  /** Indexes of the names that begin with `*`. */
   readonly #suffixes: readonly number[];
 
   constructor(...names: readonly string[]) {
@@ -31,10 +27,7 @@ export class MemberNames {
     }
   }
 
-  /**
-   * Returns the index of the name that has the same folded form as the bytes; -1 if there is none. The bytes are the text between two
-   * quotes.
-   */
+  /** Returns the index of the name with the same folded form as the bytes between two quotes; -1 if there is none. */
   find(bytes: Buffer, start: number, end: number): number {
     let length = 0;
     let slot = 0;
@@ -70,7 +63,7 @@ const SLOTS_PER_NAME = 3;
 const HASH_BITS = 0x3fffffff;
 
 const FOLDED_BYTES_MAX = 64;
-/** The folded bytes of the current comparison. All instances share the buffer, because a comparison is never interrupted. */
+/** The folded bytes of the current comparison. Shared, because a comparison is never interrupted. */
 const folding = new Uint8Array(FOLDED_BYTES_MAX);
 
 /** Whether the first `length` bytes of `folding` end with a name. */

@@ -1,4 +1,4 @@
-/** Parses the lines and fields of a `text/event-stream` as bytes. Lines end with LF, CR or CRLF (WHATWG, "Parsing an event stream"). */
+/** Parses lines and fields of a `text/event-stream` as bytes (WHATWG, "Parsing an event stream"). Lines end with LF, CR or CRLF. */
 
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -7,23 +7,23 @@ const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
-/** Maximum size of a name. A longer name is truncated; all known names are shorter. */
+/** A longer name is truncated. All known names are shorter. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * Iterates over lines. CR and LF are searched for separately, each from its last position: a line can be megabytes long and most streams
- * contain no CR, so reading byte by byte would take ten times as long.
+ * Iterates over lines. Searches for LF and CR separately: lines can be megabytes long and most streams have no CR, so reading byte by byte
+ * would take ten times as long.
  */
 export class Lines {
   readonly #bytes: Buffer;
   #lf = -1;
   #cr = -1;
-  /** Offsets of the beginning of the current line, of its line end (or the end of the bytes), and of the next line. */
+  /** Offsets: of the current line, of its line end (or the end of the bytes), and of the next line. */
   start = 0;
   end = 0;
   next: number;
 
-  /** @param from the offset of the first line. */
+  /** @param from offset of the first line */
   constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
     this.next = from;
@@ -34,7 +34,7 @@ export class Lines {
     const bytes = this.#bytes;
     const start = this.next;
     if (start >= bytes.length) return false;
-    // `>>> 0` turns -1, which means "not found", into a number greater than every offset.
+    // `>>> 0` turns -1 (not found) into a number greater than every offset.
     if (this.#lf < start) this.#lf = bytes.indexOf(LF, start) >>> 0;
     if (this.#cr < start) this.#cr = bytes.indexOf(CR, start) >>> 0;
     this.start = start;
@@ -43,7 +43,7 @@ export class Lines {
     return true;
   }
 
-  /** Returns the offset of the value if the line has this field, such as `data`; otherwise -1. */
+  /** Returns the offset of the value if the line has this field, or -1. */
   valueStart(field: Buffer): number {
     const bytes = this.#bytes;
     if (!startsWith(bytes, this.start, field)) return -1;
@@ -54,22 +54,19 @@ export class Lines {
   }
 }
 
-/**
- * The name and the data of an event. The data are bytes, because an event can contain an image of tens of megabytes, or millions of lines.
- * A single line of data is not copied.
- */
+/** Bytes, because an event can contain a large image, or millions of lines. A single line of data is not copied. */
 export interface EventFields {
-  /** The last `event` field; `null` if there is none. */
+  /** Of the last `event` field; `null` if there is none. */
   readonly name: string | null;
-  /** The `data` lines joined with LF, or a subarray of the event if there is only one; `null` if there are none. */
+  /** The `data` lines joined with LF; `null` if there are none. */
   readonly data: Buffer | null;
 }
 
-/** Parses an event, or the beginning of one. In a beginning, the last line can be incomplete. */
+/** `event` may be the beginning of an event, in which the last line is incomplete. */
 export function eventFields(event: Buffer): EventFields {
   let name: string | null = null;
   let data: Buffer | null = null;
-  /** Allocated when the second line of data is found. The joined lines are never longer than the event. */
+  /** Allocated for the second line of data. Never longer than the event. */
   let joined: Buffer | null = null;
   let joinedBytes = 0;
   const lines = new Lines(event);
@@ -97,10 +94,7 @@ export function eventFields(event: Buffer): EventFields {
   return { name, data: joined === null ? data : joined.subarray(0, joinedBytes) };
 }
 
-/**
- * Whether any of these complete events has data, and not only comments and other fields. A byte order mark is skipped at the beginning of
- * each event, so that the result does not depend on how events are grouped.
- */
+/** Whether any complete event has data. Skips a byte order mark at the start of each event, so that grouping does not matter. */
 export function holdsData(events: Buffer): boolean {
   const lines = new Lines(events);
   let beginsEvent = true;
@@ -113,13 +107,13 @@ export function holdsData(events: Buffer): boolean {
   return false;
 }
 
-/** Whether the bytes at an offset equal `text`. A loop is used, because calling `compare` costs more than comparing a few bytes. */
+/** A loop, because a call of `compare` costs more than comparing a few bytes. */
 export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
   return true;
 }
 
-/** Returns the offset after a byte order mark; the given offset if there is none. */
+/** Returns the offset after a byte order mark, or `at` if there is none. */
 export function behindByteOrderMark(bytes: Buffer, at: number): number {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? at + 3 : at;
 }

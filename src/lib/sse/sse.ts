@@ -1,64 +1,49 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
 import { CR, LF, Lines } from './event-fields.ts';
 
-/** Receives the events of a stream. The bytes that it receives, joined in order, are exactly the bytes of the stream. */
+/** Receives the events of a stream: all its bytes, unchanged and in order. */
 export interface SseSink {
   /** One or more complete events with their empty lines. The bytes are valid only during the call. */
   events(bytes: Buffer): void;
-  /**
-   * Receives a part of an event that is too large to be buffered. The parts of an event are passed on in order, without other events in
-   * between.
-   */
+  /** A part of an event that is too large to be buffered. The parts arrive in order, without other events in between. */
   oversize(bytes: Buffer, isLast: boolean): void;
-  /** Decides from the beginning of a large event whether it must be buffered nevertheless. Absent: large events are never buffered. */
+  /** Whether a large event must be buffered, according to its beginning. Absent: large events are never buffered. */
   isNeededWhole?(beginning: Buffer): boolean;
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Maximum size of an event that is always buffered. A larger one is passed on in parts, unless the sink needs it complete. */
+/** Maximum size of an event that is always buffered. Parts of a larger one are passed on, unless the sink needs it complete. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
-/** Maximum size of an event that is buffered because the sink needs it: a terminal event repeats the output, or contains an image. */
+/** Maximum size of an event that the sink needs complete: a terminal event can repeat the output, or contain an image. */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
-/**
- * Size of a block. An event larger than a block is buffered in several, so that it is not copied when it grows. Sockets are read into
- * buffers of the same size, so that blocks and buffers reuse each other's memory in the heap of the system.
- */
+/** Blocks of an event, which is not copied as it grows. Sockets use buffers of the same size, so both reuse each other's memory. */
 const BLOCK_BYTES = 64 * 1024;
-/** Maximum size of an event whose blocks are joined in the heap. Those of a larger event are joined in a separate memory mapping. */
+/** Larger events are joined in a separate memory mapping instead of the heap. */
 const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
-/**
- * Minimum size of a separate memory mapping. glibc allocates up to 32 MiB from its heap, whose holes stay resident. It maps larger sizes
- * separately, and only the pages that are written become resident.
- */
+/** glibc allocates up to 32 MiB from its heap, which stays resident. Larger sizes get a mapping with only the written pages resident. */
 const MAPPED_BYTES_MIN = 33 * 1024 * 1024;
-/** Collects garbage: chunks that were copied into blocks, and joined events that are no longer needed. */
+/** Collects chunks that were copied into blocks, and joined events. */
 const collectCopied = createYoungGarbageCollector();
 /** Size of the beginning that is passed to `isNeededWhole`. */
 const BEGINNING_BYTES = 1024;
 
-/**
- * Splits a `text/event-stream` into events without changing a byte (WHATWG, "Parsing an event stream"): lines end with LF,
- * CR or CRLF, and an event ends with an empty line. Chunks may be split anywhere, even within a CRLF or a character.
- */
+/** Splits a `text/event-stream` into events without changing a byte. Chunks may be split anywhere, even within a CRLF or a character. */
 export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
-  /**
-   * The beginning of an incomplete event: full blocks, and `#lastBytes` bytes of the last block. A list of chunks would take a hundred
-   * times the memory if a provider sends single bytes.
-   */
+  /** An incomplete event: full blocks, then `#lastBytes` bytes of `#lastBlock`. Many tiny chunks would take 100 times the memory. */
   #blocks: Buffer[] = [];
   #lastBlock: Buffer = NO_BYTES;
   #lastBytes = 0;
-  /** Size of the incomplete event in bytes, without unused capacity. */
+  /** Size of the incomplete event, without unused capacity. */
   keptBytes = 0;
-  /** Maximum size of the current event; increased if the sink needs it complete. */
+  /** Maximum size of the current event, which is greater if the sink needs it complete. */
   #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
-  /** Whether the last CR ended an empty line, so that a following LF still belongs to the event. */
+  /** Whether the last CR ended an empty line. A following LF then belongs to the same event. */
   #isCrBoundary = false;
 
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
@@ -73,7 +58,7 @@ export class SseSplitter {
     if (wholeEnd > 0) {
       const whole = wholeEnd === chunk.length ? chunk : chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // Splits exactly at the end of the large event, so that the sink gets the complete events that follow it in the chunk.
+        // Ends the part at the end of the large event, so that the sink gets the complete events after it.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
@@ -88,12 +73,12 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** Whether the bytes that were passed on end with a complete event, so that the caller can insert something. */
+  /** Whether the passed-on bytes end with a complete event, so that the caller can insert something. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;
   }
 
-  /** Ends the stream. Returns the buffered bytes of an incomplete event; `null` if there are none. */
+  /** Ends the stream. Returns the bytes of an incomplete event, or `null`. */
   takeRest(): Buffer | null {
     return this.keptBytes === 0 ? null : this.#takeKept();
   }
@@ -111,7 +96,7 @@ export class SseSplitter {
 
   #append(bytes: Buffer): void {
     if (this.keptBytes === 0) {
-      // The subarray of the chunk has no free capacity, so that nothing is written into the chunk.
+      // The subarray has no free capacity, so nothing is written into the chunk.
       this.#lastBlock = bytes;
       this.#lastBytes = bytes.length;
     } else {
@@ -127,7 +112,7 @@ export class SseSplitter {
     this.keptBytes += bytes.length;
   }
 
-  /** Enlarges the last block for this number of bytes, up to the size of a block. */
+  /** Enlarges the last block, up to the size of a block. */
   #makeRoom(more: number): void {
     const kept = this.#lastBytes;
     const needed = Math.min(kept + more, BLOCK_BYTES);
@@ -159,13 +144,12 @@ export class SseSplitter {
     this.#sink.oversize(this.#takeKept(), false);
   }
 
-  /** The first bytes of the buffered event. */
   #beginning(): Buffer {
     const first = this.#blocks[0] ?? this.#lastBlock;
     return first.subarray(0, Math.min(this.keptBytes, BEGINNING_BYTES));
   }
 
-  /** Returns the offset after the last empty line of the chunk; 0 if there is none. Updates the line state for the next chunk. */
+  /** Returns the offset after the last empty line of the chunk, or 0. Updates the line state for the next chunk. */
   #lastBoundary(chunk: Buffer): number {
     const { length } = chunk;
     if (length === 0) return 0;
@@ -175,7 +159,7 @@ export class SseSplitter {
       this.#isCrBoundary = false;
       return length;
     }
-    // A LF that completes a CRLF belongs to the previous line, which may have been empty.
+    // An LF that completes a CRLF belongs to the previous line, which may have been empty.
     const start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
     let isEmptyLine = this.#isCrBoundary;
     let boundary = isEmptyLine ? start : 0;
@@ -191,7 +175,7 @@ export class SseSplitter {
   }
 }
 
-/** Joins blocks, and frees all but the first one, which might be a chunk. Otherwise garbage collection would free them later. */
+/** Joins blocks, and frees all except the first, which may be a chunk of the caller. */
 function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   collectCopied(sizeBytes);
   const isMapped = sizeBytes > UNMAPPED_BYTES_MAX;
@@ -204,10 +188,7 @@ function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   return whole.subarray(0, sizeBytes);
 }
 
-/**
- * Splits complete events into single ones. An empty line between two events, or an LF whose CR ended the previous events, is returned as a
- * separate element.
- */
+/** Splits complete events. An empty line between two events, or an LF whose CR ended the previous events, is a separate element. */
 export function* eachEvent(run: Buffer): Generator<Buffer> {
   let start = 0;
   for (const end of eventEnds(run, true)) {
@@ -217,10 +198,7 @@ export function* eachEvent(run: Buffer): Generator<Buffer> {
   if (start < run.length) yield run.subarray(start);
 }
 
-/**
- * Returns the offsets after each empty line. `isAtEmptyLine`: the bytes begin at the start of a line, so that an immediate line end is an
- * empty line.
- */
+/** Returns the offsets after each empty line. `isAtEmptyLine`: the bytes begin at the start of a line. */
 function eventEnds(bytes: Buffer, isAtEmptyLine: boolean): number[] {
   const lines = new Lines(bytes);
   const ends: number[] = [];

@@ -1,10 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
-/**
- * Returns the `stateKey` of each audio output in a response. The gateway stores the provider of the audio under this key, because later calls can
- * refer to the audio by its id.
- */
+/** Returns keys of the audio outputs in a response. Later calls can refer to audio by id and then need the same provider. */
 export function audioKeys(choices: unknown): string[] {
   if (!Array.isArray(choices)) return [];
   return choices.flatMap((choice: unknown) => {

@@ -10,7 +10,7 @@ export interface ChatErrorBody {
   };
 }
 
-/** Error format of the endpoints that return remaining plan usage or balance (contract, section 7): the chat format without `param`. */
+/** Error format of the endpoints for plan usage and balance (contract, section 7): the chat format without `param`. */
 interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }

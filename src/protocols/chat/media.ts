@@ -4,10 +4,7 @@ import type { MediaTokens } from '../metering/usage-facts.ts';
 import { compilePaths } from '../metering/written-paths.ts';
 import { WrittenText } from '../metering/written-text.ts';
 
-/**
- * Audio and images in chat responses. A message or delta can contain audio as base64 in `audio.data` (OpenAI, DashScope). It can contain
- * images as `image_url` objects, in `images` (OpenRouter, LiteLLM) or as content parts.
- */
+/** Audio and images in chat responses: base64 in `audio.data`, `image_url` objects in `images` (OpenRouter, LiteLLM) or content parts. */
 interface ChatMedia {
   add(choices: unknown): void;
   addPart(part: Buffer, isLast: boolean): void;
@@ -15,20 +12,17 @@ interface ChatMedia {
 }
 
 const AUDIO = Buffer.from('"audio"');
-/** Audio is base64, so its size is measured by the rules for encrypted content. */
 const SOUND = { paths: compilePaths({ text: [], encrypted: ['choices[].delta.audio.data'] }) };
-/** Byte patterns of events that contain images. Occurrences of `ADDRESS_OF_DATA` are the inline images. */
 export const PICTURE_MARKS: readonly Buffer[] = ['"images"', '"image_url"'].map((mark) => Buffer.from(mark));
 const ADDRESS_OF_DATA = Buffer.from(';base64,');
 
 export function chatMedia(format: string | null): ChatMedia {
   let audioBytes = 0;
   let pictures = 0;
-  /** Images that have an index in their choice. The index identifies repeats, because some relays send images again in the last event. */
+  /** Images with an index in their choice. The index identifies repeats: some relays send all images again in the last event. */
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
-  /** Adds the audio and images of a message. Its text is measured elsewhere. */
   function addMessage(message: unknown, choice: unknown): void {
     if (!isRecord(message)) return;
     const { audio, images, content } = message;

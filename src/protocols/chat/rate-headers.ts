@@ -1,6 +1,5 @@
 import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
-/** Formats `x-ratelimit-remaining-requests` and similar headers, which clients of the chat family read. */
 export const chatRateHeaders: RateHeaders = ({ requests, tokens }, nowMs) => ({
   ...headersOf('requests', requests, nowMs),
   ...headersOf('tokens', tokens, nowMs),
@@ -15,10 +14,7 @@ function headersOf(what: string, left: RateLeft | null, nowMs: number): Record<s
   };
 }
 
-/**
- * Formats a duration as vendors of the chat family do: `0s`, `120ms`, `12s`, `6m0s`, `1h0m5s`. Durations over a second are rounded up to
- * whole seconds.
- */
+/** Formats a duration as chat-style vendors do: `120ms`, `12s`, `6m0s`, `1h0m5s`. Above a second it is rounded up to whole seconds. */
 export function durationText(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${ms}ms`;
   const seconds = Math.ceil(ms / 1_000);

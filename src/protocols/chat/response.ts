@@ -76,7 +76,7 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** Returns the tool uses that the response shows. Choices are parsed only if they contain a tool marker, because few responses do. */
+/** Choices are parsed only if they contain a tool marker; few responses do. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
   for (const name of RESULT_MEMBERS) {

@@ -1,15 +1,13 @@
 import { readCount } from '../metering/usage-facts.ts';
 
-/** Tokens with separate prices that are not included in the prompt, completion and total counts. */
 interface SeparateTokens {
   readonly citationTokens: number;
   readonly separateReasoningTokens: number;
 }
 
 /**
- * Reads the citation and reasoning tokens that Perplexity counts separately for research models
- * (https://docs.perplexity.ai/getting-started/pricing). Other vendors use the same member `reasoning_tokens` for a share of the completion,
- * never larger than the completion, or for output that is in the total but not in the completion.
+ * Reads tokens that Perplexity counts outside of the totals (https://docs.perplexity.ai/getting-started/pricing). For other vendors,
+ * `reasoning_tokens` is a share of the completion or of the total.
  */
 export function readSeparateTokens(usage: Readonly<Record<string, unknown>>): SeparateTokens | null {
   // Fast path for nearly all calls.

@@ -3,32 +3,28 @@ import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
-/**
- * Uses of provider tools that a chat response shows but its usage does not count. Vendors bill these searches. The only evidence is the
- * tool call or a list of results.
- */
+/** Uses of provider tools that a chat response shows but its usage does not count. Vendors bill them. */
 interface ShownTools {
   add(response: Readonly<Record<string, unknown>>): void;
-  /** Whether an event that contains the marker can show a new use, judged by its bytes. */
+  /** Whether an event that contains the marker can show a new tool use. */
   isRelevant(event: Buffer, mark: Buffer): boolean;
   uses(): ToolUses;
 }
 
-/** Members with search results, in the response, a choice or its message. */
 export const RESULT_MEMBERS: readonly string[] = [
-  // Used by Zhipu.
+  // Zhipu.
   'web_search',
-  // Used by DashScope and Hunyuan: an object that contains the list.
+  // DashScope and Hunyuan: an object that contains the list.
   'search_info',
-  // Used by Baidu Qianfan and Perplexity.
+  // Baidu Qianfan and Perplexity.
   'search_results',
   'citations',
-  // Used by Volcengine Ark for bots that search.
+  // Volcengine Ark, for bots that search.
   'references',
 ];
-/** Type of an annotation that cites a page, used by OpenAI and OpenRouter. */
+/** Type of an annotation that cites a page (OpenAI, OpenRouter). */
 const CITATION = 'url_citation';
-/** Member with the tools that ran and their results, used by Groq. */
+/** Member with the tools that ran and their results (Groq). */
 const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
 const RUNS = Buffer.from(`"${EXECUTED}"`);
@@ -40,7 +36,6 @@ export const TOOL_MARKS: readonly Buffer[] = [
   RUNS,
 ];
 
-/** Members of choices that indicate a tool use unless they are empty. */
 const SHOWN_IN_CHOICES = [...RESULT_MEMBERS, 'annotations', EXECUTED];
 export const MARKED_CHOICES: MarkedMember = { name: 'choices', marks: new MemberNames(...SHOWN_IN_CHOICES) };
 export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
@@ -48,15 +43,12 @@ export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
   marks: new MemberNames(...SHOWN_IN_CHOICES, 'tool_calls'),
 };
 
-/** Types of tool calls that the caller runs, unless the name of the tool belongs to a provider tool. */
+/** Types of tool calls that the client runs, unless the tool has the name of a provider tool. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
-/** Names of provider tools of Moonshot and MiniMax. Callers cannot give these names to their functions. */
+/** Names of provider tools of Moonshot and MiniMax. Clients cannot give these names to their functions. */
 const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
 
-/**
- * @param readsCalls whether the request offers tools that the provider runs. If not, tool calls are not read; executed tools and search
- * results always count.
- */
+/** @param readsCalls whether to read tool calls; false if the request offers no provider tools. Results always count. */
 export function shownTools(readsCalls = true): ShownTools {
   const calls = new ShownUses();
   let hasResults = false;
@@ -100,13 +92,13 @@ export function shownTools(readsCalls = true): ShownTools {
     isRelevant,
     uses() {
       const counts = calls.counts();
-      // Results prove one search. That search might be the same as a counted call, so the maximum counts.
+      // Results prove one search. A counted call may be the same search, so the maximum counts.
       return hasResults ? { ...counts, webSearches: Math.max(counts.webSearches ?? 0, 1) } : counts;
     },
   };
 }
 
-/** Returns the provider tool of a call; `null` if the caller runs the call. */
+/** Returns the provider tool that was called; `null` if the client runs the tool. */
 function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   const { type } = call;
   const named = isRecord(call.function) ? call.function.name : null;
@@ -115,7 +107,7 @@ function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   return CLIENT_TYPES.includes(type) || type === BUILT_IN ? null : String(type);
 }
 
-/** Moonshot's type of calls for tools whose name starts with `$`. */
+/** Moonshot's call type for tools whose name starts with `$`. */
 const BUILT_IN = 'builtin_function';
 
 function listsResults(container: Readonly<Record<string, unknown>>): boolean {

@@ -7,7 +7,7 @@ const BLOCK = openMembers({ ...BLOCK_MEMBERS, source: { ...MEDIA, text: 'link' }
 
 const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
-/** Voices of the vendor are strings. An object with an id refers to a voice in the operator's account. */
+/** The vendor's voices are strings; an object with an id is a voice in the operator's account. */
 const VOICE: Rule = { text: 'setting', members: openMembers({ id: state('profile') }) };
 
 const MESSAGE = openMembers({

@@ -18,16 +18,15 @@ import { chatToolUses, readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT, streamedChatText } from './written.ts';
 
 /**
- * Chat streams have `data:` lines without event names and end with `[DONE]`. With `include_usage`, every chunk has `usage: null` except the last,
- * which has no choices. An error is a chunk with an `error` member, an event named `error`, an object of type `error` (vLLM), or a choice with finish
- * reason `error` (Mistral, OpenRouter). Some servers still send `[DONE]` after it.
+ * Chat streams have `data:` lines without event names and end with `[DONE]`. With `include_usage`, only the last chunk has usage, and it
+ * has no choices. An error is a chunk with an `error` member, an event named `error`, an object of type `error` (vLLM), or the finish
+ * reason `error` (Mistral, OpenRouter).
  */
 export interface ChatStreamOptions extends ChatResponseOptions {
-  /** Whether the gateway asked for usage although the client did not. If so, a chunk that contains only usage is removed. */
+  /** Whether to remove the chunk that contains only usage, because the gateway asked for it and the client did not. */
   readonly dropsUsageChunk: boolean;
-  /** Number of choices requested (`n`). The output has ended when all of them have finished. */
   readonly choices: number;
-  /** Whether the request asks for a service tier. If so, the tier is read early, because the stream might break off. */
+  /** Whether the request asks for a service tier. The tier is then read from the first chunk, in case the stream breaks off. */
   readonly asksForTier?: boolean;
   readonly restate?: RestateUsage | undefined;
 }
@@ -40,7 +39,7 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 const MESSAGE = Buffer.from('"message"');
-/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
+/** Only events that contain one of these patterns are parsed. */
 const MARKERS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
@@ -53,10 +52,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let isUsageFinal = false;
   let hasEnded = false;
   let hasUsageChunk = false;
-  /**
-   * Size of the text in a `message`. Some servers send a `message` in place of a `delta`; it repeats all earlier text. It is not measured
-   * once a delta contains text.
-   */
+  /** Size of the text in a `message`, which some servers send instead of a `delta`. It repeats all earlier text. */
   let repeatedTextBytes = 0;
   let hasDeltas = false;
   const finished = new Set<number>();
@@ -70,10 +66,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /**
-   * Whether an event that contains this pattern must be parsed, given the value after the pattern. After the end of the output, only usage
-   * matters.
-   */
+  /** Whether an event with this pattern, which ends at `end`, must be parsed. After the end of the output only usage matters. */
   function isRelevant(bytes: Buffer, marker: Buffer, end: number): boolean {
     const value = valueStart(bytes, end);
     // Some providers send null until the value is known.
@@ -85,7 +78,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
         // Some providers send an empty reason until the choice finishes.
         return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        // The text `"error"` can be a key or a value.
+        // If no colon follows, `"error"` is a value.
         return value === -1 || hasValue;
       case TIER:
         return options.asksForTier === true && serviceTier === undefined && hasValue;
@@ -103,7 +96,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   const matters = (run: Buffer): boolean =>
     MARKER_PATTERNS.some(run, (marker, end) => isRelevant(run, MARKERS[marker]!, end));
-  /** Whether an event contains a pattern other than `event:`. That pattern can also occur in the text of an event. */
+  /** Whether an event contains a pattern other than `event:`, which can also occur in text. */
   const hasMore = (event: Buffer): boolean =>
     MARKER_PATTERNS.some(event, (marker, end) => MARKERS[marker] !== NAMED && isRelevant(event, MARKERS[marker]!, end));
 
@@ -140,7 +133,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
-      // Tool uses can appear after the usage, so the usage is computed again.
+      // More tool uses may have appeared since the usage.
       if (usage !== null) usage = readUsage();
       return meaning;
     }
@@ -149,8 +142,8 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
-    // Some providers report usage with every chunk, and zeros before figures are known, so usage is final only when all choices have
-    // finished. Some providers ignore `n`: a chunk with only usage is therefore also final once any choice has finished.
+    // Some providers report usage with every chunk, at first as zeros, so it is final only when all choices have finished. Others ignore
+    // `n`, so a chunk with only usage is final once any choice has finished.
     const hasFigures = usage !== null && totalTokens(usage) > 0;
     isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
@@ -171,7 +164,6 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     finished.add(typeof choice.index === 'number' ? choice.index : place);
   }
 
-  /** Some relays send a non-streaming response as the only event of a stream. */
   function noteMessages(choices: readonly unknown[], data: Buffer): void {
     hasDeltas = choices.some((choice) => isRecord(choice) && isRecord(choice.delta) && holdsText(choice.delta));
     if (hasDeltas) return;
@@ -204,13 +196,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     notePart: (part, isLast) => media.addPart(part, isLast),
     continuationKeys: () => [...audio],
     get canEndHere() {
-      // Some compatible providers omit `[DONE]`. A finish reason or final usage is then sufficient.
+      // Some compatible providers omit `[DONE]`.
       return finished.size > 0 || hasUsageChunk;
     },
   };
 }
 
-/** Reads usage from choices: Moonshot sends it in the choice that finishes, and repeats it elsewhere only on request. */
+/** Moonshot reports usage in the choice that finishes. */
 function usageOfChoices(choices: readonly unknown[]): unknown {
   const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
   return isRecord(choice) ? choice.usage : undefined;

@@ -4,14 +4,9 @@ import { readCount } from '../metering/usage-facts.ts';
 
 export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 
-/** Path to a nested member, such as `meta`, `billed_units`, `search_units`. */
 type MemberPath = readonly [string, ...string[]];
 
-/**
- * Returns the first nonzero count in a response. Zeros are skipped, because a relay can report zeros in addition to the real count; if all
- * counts are zero, returns zero. Each place is one member, or a sum of several members of which the first is required. If a value is not a
- * valid count, returns `null` without trying other places, which makes the usage unusable.
- */
+/** Returns the first nonzero count, because relays can report zeros, too. A place is a sum of members; the first is required. */
 export function firstCount(
   response: ReadResponse,
   places: readonly (readonly [MemberPath, ...MemberPath[]])[],

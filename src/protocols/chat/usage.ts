@@ -12,16 +12,12 @@ interface ChatUsageContext {
   readonly serviceTier?: unknown;
   readonly asksForSearch?: boolean;
   readonly shown?: ToolUses;
-  /** Number of rounds on the provider's side that the response shows outside of usage. */
+  /** Number of rounds at the provider that the response shows outside of usage. */
   readonly shownRounds?: number;
   readonly outputTokensMax?: number | undefined;
 }
 
-/**
- * Reads the usage of the chat protocol. `prompt_tokens` and `completion_tokens` are totals that include cached, written and reasoning tokens, except
- * for providers that include reasoning or cache only in `total_tokens`. Missing details count as 0; missing totals make the usage unusable. Some
- * servers use the names of the responses protocol (mlx-vlm).
- */
+/** Reads chat usage. Prompt and completion include cached, written and reasoning tokens, except if only `total_tokens` includes them. */
 export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): Usage | null {
   if (!isRecord(usage)) return null;
   const statedPrompt = greaterCount(usage.prompt_tokens, usage.input_tokens);
@@ -35,7 +31,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const toolUses = chatToolUses(usage, context);
   const separate = readSeparateTokens(usage);
-  // SGLang reports reasoning tokens next to the totals. The totals include them.
+  // SGLang reports reasoning tokens outside of the details.
   const nextToTotals =
     separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
   const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, nextToTotals ?? 0);
@@ -48,16 +44,16 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const promptTokens = statedPrompt + unstated.cacheTokens;
   const outputTokens = completionTokens + unstated.outputTokens;
   const marked = [...cache.unexplained, ...unreadCounts(usage), ...(unstated.isDoubtful ? [DOUBTFUL_TOTAL] : [])];
-  // Mistral reports the tier within the usage.
+  // Mistral reports the tier in the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
-  // Details that exceed their total are limited to it, so that no token counts twice.
+  // Details are limited to their total, so that no token counts twice.
   const input = new Remainder(promptTokens);
   const cachedInputTokens = input.take(cache.read + unstated.unknownTokens);
   const cacheWrite1hTokens = input.take(cache.written1h);
   const cacheWriteTokens = input.take(cache.written - cache.written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
-  // DashScope counts video frames separately but bills them as images.
+  // DashScope counts video frames separately and bills them as images.
   const imageInputTokens =
     input.take(readCount(promptDetails.image_tokens)) + input.take(readCount(promptDetails.video_tokens));
   const output = new Remainder(outputTokens);
@@ -77,17 +73,14 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // A use can be counted twice, because OpenRouter also includes it in its totals. This only widens bounds derived from rounds.
+    // OpenRouter's totals include tool uses, so a use can count twice. This only raises the bounds of the call.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),
   };
 }
 
-/**
- * Returns the greater of a count under this protocol's name and the same count under another protocol's name. A relay can report both, one
- * of them as zero.
- */
+/** Returns the greater count. A relay can report both names, one of them as zero. */
 function greaterCount(own: unknown, other: unknown): number | null | undefined {
   const [count, otherCount] = [readCount(own), readCount(other)];
   if (count === null) return otherCount;
@@ -112,10 +105,7 @@ class Remainder {
   }
 }
 
-/**
- * Returns tool uses. For each tool, a count in the usage takes precedence over uses shown in the response. Models that always search when
- * `web_search_options` is set report nothing; their vendors bill one search per call.
- */
+/** Models that always search with `web_search_options` report no searches; their vendors bill one per call. */
 export function chatToolUses(
   usage: Readonly<Record<string, unknown>>,
   { asksForSearch = false, shown = {} }: ChatUsageContext,

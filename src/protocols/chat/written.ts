@@ -2,10 +2,7 @@ import { type CompiledPaths, compilePaths, pathsUnder, type WrittenRules } from 
 
 const TEXT = ['content', 'content[].text', 'refusal', 'tool_calls[].custom.input', 'audio.transcript'];
 const JSON_TEXT = ['tool_calls[].function.arguments', 'function_call.arguments'];
-/**
- * Members that contain reasoning. Providers use different names, and some send two of them at once. OpenRouter adds `reasoning_details`;
- * Mistral uses content parts.
- */
+/** Names of members with reasoning. Some providers send two of them at once. */
 const REASONING = [
   ['reasoning_content'],
   ['reasoning'],
@@ -17,10 +14,9 @@ const REASONING = [
 ];
 const ENCRYPTED = ['reasoning_details[].data'];
 
-/** Roles of messages that the model did not write, such as tool results that some providers include in the stream. */
+/** Roles of messages that the model did not write, such as tool results. */
 const OTHERS: readonly (string | null)[] = ['tool', 'function', 'user', 'system', 'developer'];
 
-/** Values that some providers send in place of a role. */
 const NO_ROLE: readonly (string | null)[] = [null, '', 'null'];
 
 function pathsIn(message: string): CompiledPaths {
@@ -29,22 +25,19 @@ function pathsIn(message: string): CompiledPaths {
     json: pathsUnder(message, JSON_TEXT),
     reasoning: REASONING.map((names) => pathsUnder(message, names)),
     encrypted: pathsUnder(message, ENCRYPTED),
-    judged: 'choices[]',
+    classified: 'choices[]',
     selectors: [`${message}.role`],
   });
 }
 
 const CHUNK_PATHS = pathsIn('choices[].delta');
 
-/**
- * Selects text by the model in the chunks of one stream. A `message` next to the `delta` repeats all earlier text and does not count. A
- * chunk without a role has the role of the previous chunk.
- */
+/** Selects text that the model wrote. A chunk without a role has the role of the previous chunk. */
 export function streamedChatText(): WrittenRules {
   let last: string | null = null;
   return {
     paths: CHUNK_PATHS,
-    judge([role = null]) {
+    classify([role = null]) {
       if (!NO_ROLE.includes(role)) last = role;
       return OTHERS.includes(last) ? 'none' : 'written';
     },
@@ -53,5 +46,5 @@ export function streamedChatText(): WrittenRules {
 
 export const COMPLETION_TEXT: WrittenRules = {
   paths: pathsIn('choices[].message'),
-  judge: ([role = null]) => (OTHERS.includes(role) ? 'none' : 'written'),
+  classify: ([role = null]) => (OTHERS.includes(role) ? 'none' : 'written'),
 };

@@ -1,10 +1,7 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 
-/**
- * Alternative names of parameters that determine the price of images. The gateway prices `size`, `quality` and `n`; images requested with other names
- * would be generated but not charged. The aspect ratio alone does not affect the price.
- */
+/** Other names of parameters that determine the price of images. They are refused, because such images would not be charged. */
 const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   size: [
     ...['image_size', 'img_size', 'output_size', 'target_size', 'image_resolution', 'output_resolution', 'resolution'],
@@ -20,7 +17,7 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   ],
 };
 
-/** Names that are read only at the top level of a JSON body. `sequence.ts` reads the parameters of Ark. */
+/** Names that are read only at the top level of a JSON body. */
 const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
 /** Parameters for which no vendor documents a spelling in forms. */
 const SEQUENCE = OWN.slice(Object.keys(aliases).length);
@@ -35,7 +32,7 @@ export interface ImageMembers {
   inside(name: string): ImageMembers | null;
 }
 
-/** @throws GatewayError `invalidRequest` if a member specifies the number, size or quality of images by another name. */
+/** @throws GatewayError `invalidRequest` if a member gives the number, size or quality of images under another name */
 export function refuseAliases(members: ImageMembers): void {
   for (const [alias, own] of byAlias) if (members.has(alias)) throw misnamed(alias, own);
   for (const container of CONTAINERS) {
@@ -51,7 +48,6 @@ const byFoldedAlias = new Map(
 );
 const foldedContainers = new Set(CONTAINERS.map((container) => foldedName(container)));
 
-/** Like `refuseAliases`, for a part of a form. A container is refused without being read, because parts of forms have no members. */
 export function refuseAliasPart(name: string): void {
   const [first = ''] = name.trim().split(/[[.]/, 1);
   const folded = foldedName(first);

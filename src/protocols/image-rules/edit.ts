@@ -6,17 +6,14 @@ import { type EditRules, type ImageFamily, MEGABYTE } from './families.ts';
 import { checkFamily } from './family-rules.ts';
 import { editParameters, type ImageParameters, readFormParameters } from './parameters.ts';
 
-/** The form of an image edit (contract 4.6), without most of the image bytes. */
+/** An image edit (contract 4.6). Only the first bytes of images are kept. */
 export interface EditForm {
   readonly texts: ReadonlyMap<string, Buffer>;
   readonly images: readonly FormFile[];
   readonly mask: FormFile | null;
 }
 
-/**
- * A file of a form. Its format is detected from its bytes, since clients without an SDK often send `application/octet-stream`. Width and height are
- * in pixels; `null` if the first bytes of the file do not contain them.
- */
+/** A file of a form. The format is detected. Width and height are in pixels; `null` if the first bytes do not contain them. */
 export interface FormFile {
   readonly sizeBytes: number;
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
@@ -24,19 +21,18 @@ export interface FormFile {
   readonly height: number | null;
 }
 
-/** The model of a form without a `model` part. */
 export const DEFAULT_EDIT_MODEL = 'gpt-image-1.5';
 
 export const EDIT_IMAGES_MAX = 16;
 
 const MASK_BYTES_BELOW = 4 * MEGABYTE;
 
-/** Maximum bytes of a text part. The longest prompt that any known model accepts has 32,000 characters, which take up to 128,000 bytes in UTF-8. */
+/** Maximum bytes of a text part. Known models accept prompts of up to 32,000 characters, which take up to 128,000 bytes in UTF-8. */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
 type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
-/** Classifies a part by its name. The gateway forwards `other` parts without reading them. */
+/** Classifies a part by its name. `other` parts are forwarded unread. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
@@ -48,10 +44,7 @@ const readNames = new Map(
   ['prompt', 'image', 'mask', ...Object.keys(editParameters)].map((name) => [foldedName(name), name]),
 );
 
-/**
- * Refuses a part name that another server could mistake for one that the gateway reads: some servers ignore case or white space, or read `size[]` and
- * `size.0` as lists.
- */
+/** Refuses a name that servers could read as a known one: some ignore case or white space, or read `size[]` and `size.0` as lists. */
 export function requireOtherName(name: string): void {
   const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
   const readAs = readNames.get(lax);
@@ -59,7 +52,7 @@ export function requireOtherName(name: string): void {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
     throw invalidRequest(`The name of a part can be mistaken for "${readAs}". Name it ${names}.`, readAs);
   }
-  // A part with this name specifies the charset of all text parts of an HTML form.
+  // A part with this name sets the charset of all text parts of an HTML form.
   if (name === '_charset_') throw invalidRequest('The form must be in UTF-8, without a part "_charset_".', name);
 }
 
@@ -74,13 +67,10 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** Charsets that encode ASCII in the same way. Everything that the gateway reads is ASCII, except the prompt. */
+/** Charsets that contain ASCII. Everything that the gateway reads is ASCII, except the prompt. */
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
 
-/**
- * Refuses a text part with a file name or an unexpected charset. Servers read these parts differently: some look for fields also among files, and
- * some decode a text by the charset of its part.
- */
+/** Refuses a text part with a file name or another charset, because servers read such parts differently. */
 export function requirePlainText({ name, filename, contentType }: PartHead): void {
   if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
   if (contentType === null) return;
@@ -91,10 +81,7 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
   }
 }
 
-/**
- * Reads the number of images that the part `n[]` requests. Some servers read a list with one item as that item; others ignore it. The reservation and
- * the maximum charge assume that the provider reads it.
- */
+/** Reads the number of images in the part `n[]`. Some servers ignore it; the reservation and the maximum charge assume that they do not. */
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
   const isCount = /^[1-9][0-9]?$/.test(text) && Number(text) <= IMAGES_MAX;
@@ -110,27 +97,18 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   return invalidRequest(`The form contains more than ${most}.`, 'image');
 }
 
-/**
- * Validates an edit by the rules that apply to all models. In the result, `model` is `null` if the form has no model; `DEFAULT_EDIT_MODEL` then
- * applies.
- *
- * @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image.
- */
+/** @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image */
 export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
   checkImageCount(form, EDIT_IMAGES_MAX);
   for (const [index, image] of form.images.entries()) {
-    if (image.sizeBytes === 0) throw blamed(imageParam(index), 'is empty');
+    if (image.sizeBytes === 0) throw blamed(imageParam(index), 'must not be empty');
   }
   checkMask(form);
   return fields;
 }
 
-/**
- * Validates an edit by the rules of its model family. `null`: the family is unknown, so only the provider validates the edit.
- *
- * @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part.
- */
+/** @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part */
 export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
   if (family.edit === null) {
@@ -148,24 +126,21 @@ function checkImageCount({ images }: EditForm, imagesMax: number): void {
 
 function checkImage(param: string, image: FormFile, rules: EditRules): void {
   if (!rules.imageFormats.some((format) => format === image.format)) {
-    throw blamed(param, `is not one of ${rules.imageFormats.join(', ')}`);
+    throw blamed(param, `must be one of ${rules.imageFormats.join(', ')}`);
   }
   if (image.sizeBytes >= rules.imageBytesBelow) throw tooLarge(param, rules.imageBytesBelow);
   if (rules.isSquareOnly && (image.width === null || image.width !== image.height))
-    throw blamed(param, 'is not square');
+    throw blamed(param, 'must be square');
 }
 
 function checkMask({ images, mask }: EditForm): void {
   if (mask === null) return;
-  if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'is not a PNG');
+  if (mask.format !== 'png' || mask.width === null || mask.height === null) throw blamed('mask', 'must be a PNG');
   if (mask.sizeBytes >= MASK_BYTES_BELOW) throw tooLarge('mask', MASK_BYTES_BELOW);
   if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'must have the same size as the first image');
 }
 
-/**
- * Whether the mask can have the same size as the image. Cameras store portrait photos rotated and record this in metadata; only PNG is always stored
- * as displayed.
- */
+/** Whether the mask can have the size of the image. Cameras store portrait photos rotated, except in PNG. */
 function isSizeOf(mask: FormFile, image: FormFile): boolean {
   if (image.width === null || image.height === null) return true;
   if (mask.width === image.width && mask.height === image.height) return true;

@@ -6,20 +6,20 @@ export type ChoiceName = Extract<
   'background' | 'input_fidelity' | 'moderation' | 'output_format' | 'quality' | 'response_format' | 'style'
 >;
 
-/** What a family of image models supports. A family can only restrict the rules of the contract. */
+/** What a family of image models supports. A family can only narrow the rules of the contract. */
 export interface ImageFamily {
   readonly name: string;
   readonly ids: RegExp;
   /** Maximum length of a prompt, in Unicode code points. */
   readonly promptCharactersMax: number;
   readonly imagesMax: number;
-  /** Supported values of each parameter. Empty: the family does not support the parameter. `null`: it supports all values in the contract. */
+  /** Supported values by parameter. Empty: the family does not support the parameter. `null`: it supports all values in the contract. */
   readonly values: Readonly<Record<ChoiceName, readonly string[] | null>>;
-  /** Supported sizes: the `named` sizes, and all sizes within `limits`. `null`: unknown. */
+  /** Supported sizes: the `named` ones, and all within `limits`. `null`: unknown. */
   readonly sizes: { readonly named: readonly string[]; readonly limits: SizeLimits | null } | null;
   readonly canStream: boolean;
   readonly canCompress: boolean;
-  /** Rules for edits; `null`: the family cannot edit images. */
+  /** `null`: the family cannot edit images. */
   readonly edit: EditRules | null;
 }
 
@@ -30,16 +30,10 @@ export interface EditRules {
   readonly isSquareOnly: boolean;
 }
 
-/**
- * Bytes in 1 MB of the contract's file limits. The contract's body limit of 805 MiB (section 8) is the sum of 16 images of 50 MiB, a mask of 4 MiB,
- * and 1 MiB for the other parts, so 1 MB is 2^20 bytes.
- */
+/** 1 MB of the contract is 2^20 bytes: its body limit of 805 MiB (section 8) is 16 x 50 MiB, a mask of 4 MiB and 1 MiB of other parts. */
 export const MEGABYTE = 2 ** 20;
 
-/**
- * Limits of gpt-image-2 from the vendor's documentation. For gpt-image-2.5 the minimum number of pixels is not documented, so the provider validates
- * it.
- */
+/** Limits of gpt-image-2 (vendor's documentation). For gpt-image-2.5 no minimum of pixels is documented. */
 const limitsOf2: SizeLimits = {
   edgeMultiple: 16,
   edgeMax: 3840,
@@ -51,7 +45,7 @@ const limitsOf25: SizeLimits = { ...limitsOf2, pixelsMin: 1 };
 
 const standardSizes = ['1024x1024', '1536x1024', '1024x1536', 'auto'];
 
-/** Rules that all GPT Image models share (contract 4.5, 4.6). These models always return base64. */
+/** Rules of all GPT Image models (contract 4.5, 4.6). They always return base64. */
 const gptImage = {
   promptCharactersMax: 32_000,
   imagesMax: 10,
@@ -75,7 +69,7 @@ const gptImage = {
   },
 } satisfies Omit<ImageFamily, 'name' | 'ids'>;
 
-/** Rules that all DALL·E models share. `auto` selects their default quality, so it is always accepted. */
+/** Rules of all DALL·E models. `auto` is always accepted. */
 const dallE = {
   imagesMax: 10,
   values: {
@@ -91,7 +85,6 @@ const dallE = {
   canCompress: false,
 } satisfies Partial<ImageFamily>;
 
-/** All differences between image models. Sources: contract 4.5, 4.6. */
 export const imageFamilies: readonly ImageFamily[] = [
   {
     ...dallE,
@@ -147,7 +140,7 @@ export const imageFamilies: readonly ImageFamily[] = [
     sizes: { named: standardSizes, limits: limitsOf25 },
   },
   {
-    // The vendor lists these models without values, so the rules of all GPT Image models apply.
+    // The vendor documents no values for these models.
     ...gptImage,
     name: 'newer GPT Image models',
     ids: idsOf('(?:gpt-image-2\\.6-[a-z]+|chatgpt-image-latest)'),
@@ -156,12 +149,11 @@ export const imageFamilies: readonly ImageFamily[] = [
   },
 ];
 
-/** Returns a pattern for model ids with an optional date and an optional vendor prefix. */
 function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }
 
-/** Returns the family of a model; `null` if it is unknown. Only the general rules of the contract then apply. */
+/** Returns `null` if the family is unknown; only the general rules of the contract then apply. */
 export function familyOf(modelId: string): ImageFamily | null {
   return imageFamilies.find(({ ids }) => ids.test(modelId)) ?? null;
 }

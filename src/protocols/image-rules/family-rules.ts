@@ -8,10 +8,7 @@ interface Breach {
   readonly message: string;
 }
 
-/**
- * Returns the parameters that a family does not support, in a fixed order. If models begin to differ in another way, add a member in `families.ts`
- * and a check here.
- */
+/** Returns the parameters that a family does not support, in a fixed order. */
 export function breachesOf(parameters: ImageParameters, family: ImageFamily): Breach[] {
   const breaches: Breach[] = [];
   if (isLongerThan(parameters.prompt, family.promptCharactersMax)) {
@@ -37,17 +34,13 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
   return breaches;
 }
 
-/**
- * Validates parameters by the rules of a model family. `null`: the family is unknown, so only the provider validates them.
- *
- * @throws GatewayError `invalidRequest` for the first unsupported parameter.
- */
+/** @throws GatewayError `invalidRequest` for the first parameter that the family does not support */
 export function checkFamily(parameters: ImageParameters, family: ImageFamily | null): void {
   const first = family === null ? undefined : breachesOf(parameters, family)[0];
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 
-/** Describes the supported sizes for the end of an error message; `null` if the size is supported. */
+/** Describes the supported sizes as the end of an error message; `null` if the size is supported. */
 function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   if (sizes === null || sizes.named.includes(text)) return null;
   const named = `one of ${sizes.named.join(', ')}`;
@@ -58,7 +51,7 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   return problem === null ? null : `WIDTHxHEIGHT with ${problem}`;
 }
 
-/** Whether a text has more than `charactersMax` Unicode code points. The code points are counted only if the length in UTF-16 is inconclusive. */
+/** Counts Unicode code points only if the length in UTF-16 is inconclusive. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;

@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/**
- * Parameters of image calls that the gateway reads, by their names in requests (contract 4.5, 4.6). `null`: the parameter is absent, or the gateway
- * does not read it at this endpoint and only the provider validates it.
- */
+/** Parameters of image calls by their names in requests (contract 4.5, 4.6). `null`: absent, or not read at this endpoint. */
 export interface ImageParameters {
   readonly prompt: string;
   readonly model: string | null;
@@ -42,13 +39,13 @@ const common = {
   output_compression: { kind: 'whole', min: 0, max: 100 },
   partial_images: { kind: 'whole', min: 0, max: 3 },
   response_format: { kind: 'choice', values: ['url', 'b64_json'] },
-  // Sizes and their spelling depend on the model: some accept "2K" or "1024*1024". The length is limited because call records contain the size.
+  // Some models accept "2K" or "1024*1024". The length is limited because call records contain the size.
   size: { kind: 'text', charactersMin: 1, charactersMax: 32 },
   stream: { kind: 'boolean' },
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
 } satisfies ParameterTable;
 
-/** The parameters of contract 4.5, with newer values that the vendor documents. `families.ts` defines what each model supports. */
+/** The parameters of contract 4.5, with newer values that the vendor documents. */
 export const generationParameters: ParameterTable = {
   ...common,
   moderation: { kind: 'choice', values: ['low', 'auto'] },
@@ -57,7 +54,7 @@ export const generationParameters: ParameterTable = {
   style: { kind: 'choice', values: ['vivid', 'natural'] },
 };
 
-/** The parameters of contract 4.6. SVG images can only be generated from a prompt, and the only model with the quality `hd` cannot edit. */
+/** The parameters of contract 4.6. SVG images cannot be edited, and neither can the only model with the quality `hd`. */
 export const editParameters: ParameterTable = {
   ...common,
   input_fidelity: { kind: 'choice', values: ['high', 'low'] },
@@ -65,7 +62,7 @@ export const editParameters: ParameterTable = {
   quality: { kind: 'choice', values: ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
 };
 
-/** @throws GatewayError `invalidRequest` with the invalid parameter. */
+/** @throws GatewayError `invalidRequest` with the invalid parameter */
 export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {
   const prompt = get('prompt') ?? null;
   if (prompt === null) throw missing('prompt');
@@ -94,12 +91,7 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
   }
 }
 
-/**
- * Reads the parameters from the text parts of a form. Part names must be unique. Empty parts are refused: forms have no null, and `null` is ordinary
- * text (contract 4.6).
- *
- * @throws GatewayError `invalidRequest` with the invalid part.
- */
+/** @throws GatewayError `invalidRequest` with the invalid part. Empty parts are invalid, because forms have no null (contract 4.6). */
 export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
   const prompt = parts.get('prompt');
   if (prompt === undefined) throw missing('prompt');
@@ -113,7 +105,7 @@ export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<str
   return parameters;
 }
 
-/** A decimal number without sign, fraction or exponent, and without leading zeros, because some parsers read numbers with leading zeros as octal. */
+/** A decimal number without leading zeros, which some parsers read as octal. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,14})$/;
 
 function readFormValue(name: string, rule: Rule, text: string): Value {
@@ -146,7 +138,7 @@ function readTable(
 ): ImageParameters {
   const names = Object.keys(table) as ParameterName[];
   const values = Object.fromEntries(names.map((name) => [name, read(name, table[name]!)]));
-  // The rules in the table determine the types that `read` returns; a test compares them with the interface.
+  // The rules in the table determine the types of the values; a test compares them with the interface.
   return { ...noParameters, ...values, prompt } as ImageParameters;
 }
 
@@ -173,7 +165,7 @@ function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>
     return text;
   }
   if (text.length < rule.charactersMin) throw empty(name);
-  // An unpaired surrogate is ambiguous: Python keeps it, Go replaces it with U+FFFD.
+  // Servers read an unpaired surrogate differently: Python keeps it, Go replaces it with U+FFFD.
   if (!text.isWellFormed()) throw wrong(name, 'consist of complete Unicode characters', text);
   if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
   return text;
@@ -188,7 +180,7 @@ function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
   return `be a whole number from ${min} to ${max}`;
 }
 
-/** Validates combinations of parameters by rules that apply to all models. The default output format is PNG. */
+/** The default output format is PNG. */
 function checkTogether(parameters: ImageParameters): void {
   const { background, output_compression, output_format, partial_images, stream } = parameters;
   if (partial_images !== null && stream !== true) {

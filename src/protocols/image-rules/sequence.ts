@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** Maximum number of images in a sequence of Volcengine Ark, which is also Ark's default. */
+/** Maximum and default number of images in a sequence of Volcengine Ark. */
 const SEQUENCE_IMAGES_MAX = 15;
 
 const SWITCH = 'sequential_image_generation';
@@ -17,11 +17,9 @@ interface SequenceLimit {
 }
 
 /**
- * Returns the maximum number of images per result: 1, unless the request allows the model to generate a sequence (`sequential_image_generation`). The
- * model chooses the number, so the maximum is reserved, and the delivered images are charged. A requested maximum is used even if sequences are
- * disabled, because a relay might read only the maximum.
- *
- * @throws GatewayError `invalidRequest` if vendors could interpret the members differently.
+ * Returns the maximum number of images per result: 1, unless the request allows a sequence, whose length the model chooses. A maximum in
+ * the request counts even if sequences are disabled, because a relay might read only the maximum.
+ * @throws GatewayError `invalidRequest` if vendors could interpret the members differently
  */
 export function sequenceImages(fields: SequenceFields): number {
   const isOn = fields.optionalWord(SWITCH, ['auto', 'disabled']) === 'auto';

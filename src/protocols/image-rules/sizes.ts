@@ -1,4 +1,4 @@
-/** An image size in pixels. Requests contain it as `WIDTHxHEIGHT`, without leading zeros, with a lowercase x. */
+/** In pixels; in requests `WIDTHxHEIGHT`. */
 interface ImageSize {
   readonly width: number;
   readonly height: number;

@@ -1,11 +1,9 @@
 import type { HoldingRules } from '../../lib/json/json-holdings.ts';
 
 /**
- * Where vendors put finished images and errors: in the outermost object, or in items of `data` (SiliconFlow also uses `images`). StepFun and some
- * relays use further names, but only within items; at the top level, `image` is the input.
- * - `pictures`: finished images, which have an address or bytes.
- * - `failures`: items with an error.
- * - `errors`: an error of a whole event: of the stream, or of the image that the event is about.
+ * Where vendors put finished images (an address or bytes) and errors: in the outermost object, or in items of `data` or `images`
+ * (SiliconFlow). `failures` are items with an error; `errors` are errors of a whole event. Names of StepFun and relays apply only within
+ * items, because at the top level `image` is the input.
  */
 export const pictureRules: HoldingRules<'pictures' | 'failures' | 'errors'> = {
   places: ['data', 'images', 'image'],

@@ -3,17 +3,12 @@ import { type ChargeBasis, noUsage, type Usage } from '../metering/usage-facts.t
 import { pictureRules } from './pictures.ts';
 import { deliveredAs, deliveredSize, readImageUsage, withSvgUsage } from './usage.ts';
 
-/** Properties of the requested images. They are used if the response does not describe its images. */
 export interface RequestedImages {
   readonly quality: string | null;
   readonly size: string | null;
 }
 
-/**
- * Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are counted but not kept. Usage is required
- * if the call is charged by tokens; if it is charged by image, only images are required. If all images failed, the call is free. A response
- * without images or creation time counts as having no usage.
- */
+/** Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are only counted. */
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
     if (typeof response.member('created') !== 'number') return null;
@@ -28,7 +23,7 @@ export function imagesResponse(request: RequestedImages): ResponseReading {
   return { ...reading, holding: pictureRules };
 }
 
-/** Reads the tokens. If the charge does not depend on them, missing tokens count as none. */
+/** Reads the tokens, which are required only if they determine the charge. */
 function readTokens(response: ReadResponse, basis: ChargeBasis): Usage | null {
   const usage = readImageUsage(response.member('usage'));
   const total = usage === null ? null : withSvgUsage(usage, response.member('svg_usage'));

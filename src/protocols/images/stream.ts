@@ -13,9 +13,9 @@ export interface RequestedStream extends RequestedImages {
   readonly count: number;
 }
 
-/** Events that complete a stream, or one of several images, at OpenAI and compatible providers. */
+/** Events that complete a stream or one of its images, at OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Event types of previews, which show unfinished images. Their tokens are included in those of the finished image. */
+/** Events with unfinished images. The tokens of the finished image include theirs. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
@@ -40,7 +40,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   const tokens = new StreamTokens();
   let pictures = 0;
   let failures = 0;
-  /** Number of images delivered so far. A final event that cannot be billed is withheld and does not count. */
+  /** Number of images delivered so far, without a final event that is withheld because it cannot be billed. */
   let passed = 0;
 
   function read(event: Buffer): EventMeaning {
@@ -50,7 +50,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     if (name === 'error') return 'failed';
     if (data.equals(DONE)) return pictures + failures > 0 ? 'terminal' : 'pass';
     const members = captureWhole(data, CAPTURED);
-    // The last event of a stream that broke off is not valid JSON.
+    // The last event of an interrupted stream is not valid JSON.
     if (members === null || (members.member(PREVIEW_INDEX) ?? null) !== null) return 'pass';
     const named = members.member('type');
     const type = typeof named === 'string' ? named : null;
@@ -70,8 +70,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   }
 
   /**
-   * Whether a completion event is the last event. It is if the maximum number of images has arrived, or if it is a summary without an
-   * image. It is also treated as the last event if it cannot be billed and no image was delivered before; it is then withheld.
+   * Whether a completion event ends the stream: it has the last image, or it summarizes the stream without an image. If no image was
+   * delivered before, an event that cannot be billed also ends the stream, and is withheld.
    */
   function isEnd(found: number): boolean {
     if (found === 0) return pictures + failures > 0 || request.count === 1;
@@ -111,16 +111,15 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     get canEndHere() {
       return pictures + failures > 0;
     },
-    // Events that do not start with their type are parsed: if a final image were mistaken for a preview, it would not be charged.
+    // If a final image were mistaken for a preview, it would not be charged; events that do not start with their type are therefore parsed.
     isNeededWhole: (beginning) => !isPreview(eventFields(beginning)),
     noteLarge(beginning) {
       if (isPreview(eventFields(beginning))) return;
-      // An event this large must contain an image.
+      // An event of this size contains an image.
       passed++;
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
     },
-    // A finished image can arrive before its previews.
     continuesAfterEnd: true,
     get isNeverEstimated() {
       return !isEstimated();
@@ -134,13 +133,13 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
 const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 const TYPE_BYTES = 256;
 
-/** Whether an event, which might be incomplete, is a preview according to its name or, if it has no name, its type. */
+/** Whether an event is a preview by its name or, without a name, by its type. The event can be incomplete. */
 function isPreview({ name, data }: EventFields): boolean {
   const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
   return known != null && PREVIEWS.includes(known);
 }
 
-/** Members to keep from an event's data. They have a few hundred bytes; larger values are dropped. */
+/** Members of an event's data to keep: a few hundred bytes. */
 const CAPTURED: JsonCaptureOptions = {
   keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
   holding: pictureRules,

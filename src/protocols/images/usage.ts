@@ -1,10 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
-/**
- * Reads the usage of the images protocol (contract 2.2). All three totals are required. The contract also requires details, but streams and
- * other vendors omit them; input then counts as text and output as image, which is the default of image models.
- */
+/** Reads the usage of the images protocol (contract 2.2). Without details, input is text and output is images. */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const inputTokens = readDeclaredCount(usage.input_tokens);
@@ -24,10 +21,7 @@ export function readImageUsage(usage: unknown): Usage | null {
   };
 }
 
-/**
- * Returns the tokens of one kind within a total: its own detail or, if that is missing, the total minus the detail of the other kind.
- * Details that exceed their total are limited to it, so that no token counts twice.
- */
+/** Returns the tokens of one kind: its detail or, if that is missing, the total minus the detail of the other kind. */
 function part(total: number, own: unknown, other: unknown): number {
   const ownTokens = readDeclaredCount(own);
   if (ownTokens != null) return Math.min(ownTokens, total);
@@ -35,10 +29,7 @@ function part(total: number, own: unknown, other: unknown): number {
   return otherTokens == null ? 0 : Math.max(total - otherTokens, 0);
 }
 
-/**
- * Adds the tokens of the model that wrote an SVG, which the provider reports next to `usage`. They count as text tokens at the price of the
- * called model. Returns `null` if they are unreadable.
- */
+/** Adds the tokens of the model that wrote an SVG, at the text price of the called model. Returns `null` if the count is unreadable. */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
   if (!isRecord(svgUsage)) return null;
@@ -60,13 +51,10 @@ export function deliveredAs(responded: unknown, requested: string | null): strin
   return isName ? responded : requested;
 }
 
-/** Matches sizes that are not vendor-specific names: pixels, or `auto`. */
+/** Sizes that are not vendor-specific names: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
-/**
- * Returns the size of delivered images and, if it is different, the name of the size in the request. For example, Ark accepts 2K and
- * reports 2496x1664. A price list can contain either.
- */
+/** Returns the delivered size and, if different, the requested name: Ark accepts 2K and reports 2496x1664. Prices can use either. */
 export function deliveredSize(
   responded: unknown,
   requested: string | null,

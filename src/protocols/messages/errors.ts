@@ -6,7 +6,7 @@ interface MessagesErrorBody {
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** The format has no `code` member. The vendor's clients look for the code here. */
+    /** The format has no `code` member; the vendor's clients read the code here. */
     readonly details: { readonly error_code: string };
   };
   readonly request_id: string;

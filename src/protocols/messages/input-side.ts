@@ -2,9 +2,8 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /**
- * The input side of streamed messages usage: input, cache reads and cache writes. Vendors move tokens between these figures from one report to the
- * next: Kimi, DashScope and vLLM first report the whole input, and at the end how much of it was cached. Taking the maximum of each figure would
- * count tokens twice, so the figures are tracked as one tuple.
+ * The input side of streamed messages usage: input, cache reads and cache writes. Kimi, DashScope and vLLM first report the whole input, and
+ * at the end split it into these figures. The maximum of each figure would count tokens twice.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,13 +15,12 @@ const LONG_LIVED = 'ephemeral_1h_input_tokens';
 
 export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
 
-/** Maximum difference between two counts of the same input, as a share. They differ by the tokens of a chat template. */
+/** Maximum relative difference between two counts of the same input, which differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 0.02;
 
-/** Tracks the input side reported so far, under the names used on the wire. */
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input, set when a report that contains only cache figures has split it; otherwise `null`. */
+  /** The whole input before a report with only cache figures split it. */
   #whole: number | null = null;
 
   get fields(): Fields {
@@ -40,7 +38,7 @@ export class InputSide {
     this.#fields = this.#withLifetimes(stated, stated);
   }
 
-  /** Merges a report. The latest report that splits the input counts. A report without figures changes nothing. */
+  /** Merges a report. The latest report that splits the input counts. */
   update(report: Fields): void {
     const before = this.#fields;
     const stated = statedOf(report);
@@ -57,22 +55,16 @@ export class InputSide {
     if (!hasInput) this.#fields = { ...this.#fields, [INPUT]: undefined };
   }
 
-  /**
-   * Merges a report of the input without cache figures. Such a figure either grows with each round of provider tools, or repeats the sum of
-   * the tuple.
-   */
+  /** Merges input without cache figures. It either grows with each round of provider tools, or repeats the sum of all figures. */
   #takeWhole(input: number): void {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
-    // If only cache figures were reported before, this figure is the whole input, which includes them.
+    // The reported input includes the earlier cache figures.
     else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 
-  /**
-   * Merges cache figures without input. They are part of the input reported earlier, unless that input was already split or is smaller than
-   * them.
-   */
+  /** Merges cache figures without input. They are part of the input reported earlier, unless it was already split or is smaller. */
   #takeCache(stated: Fields): void {
     const before = this.#fields;
     if (this.#whole === null && cachedOf(before) === 0) this.#whole = countOf(before, INPUT);
@@ -84,7 +76,6 @@ export class InputSide {
     this.#fields = { ...cache, [INPUT]: input };
   }
 
-  /** Replaces the tuple; members missing from the report keep their values. */
   #takeTuple(stated: Fields): void {
     const before = this.#fields;
     this.#whole = null;
@@ -93,7 +84,7 @@ export class InputSide {
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
 
-  /** Keeps the split of cache writes by lifetime, which often only the first report contains, up to the latest total of writes. */
+  /** Keeps the lifetimes of cache writes, which often only the first report contains, up to the latest total of writes. */
   #withLifetimes(tuple: Fields, stated: Fields): Fields {
     const written = readCount(stated[WRITTEN]);
     if (written == null || stated[LIFETIMES] !== undefined) return tuple;
@@ -105,7 +96,7 @@ function statedOf(report: Fields): Fields {
   return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
-/** If the sum of a report is lower than before, zeros in it do not replace earlier figures. */
+/** Keeps earlier figures in place of zeros. Applies if the sum of a report is lower than before. */
 function realWhereZero(before: Fields, stated: Fields): Fields {
   const names = cachedOf(before) === 0 ? [] : [READ, WRITTEN].filter((name) => readCount(stated[name]) === 0);
   return Object.fromEntries(

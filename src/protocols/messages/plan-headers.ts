@@ -10,7 +10,7 @@ const WINDOWS = {
 /** Fractions of usage at which clients warn, highest first. */
 const THRESHOLDS = [0.95, 0.75];
 
-/** Formats plan windows as headers for agents that use the messages protocol: usage as a fraction, times in Unix seconds. */
+/** Formats plan windows for agents that use the messages protocol: usage as a fraction, times in Unix seconds. */
 export const messagesPlanHeaders: PlanHeaders = (windows, isRefused) => {
   const [most] = windows.toSorted((a, b) => usedPart(b) - usedPart(a) || b.resetAtMs - a.resetAtMs);
   if (most === undefined) return {};

@@ -1,12 +1,9 @@
 import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
-/** SDKs and agents of this family expect this prefix, whatever the protocol's mount names are. */
+/** Prefix that SDKs and agents of this protocol expect. */
 const VENDOR = 'anthropic';
 
-/**
- * Formats `anthropic-ratelimit-requests-remaining` and similar headers. Each header is repeated with each mount name of the protocol as
- * prefix.
- */
+/** Formats `anthropic-ratelimit-requests-remaining` and similar headers, also with each mount name of the protocol as prefix. */
 export const messagesRateHeaders: RateHeaders = ({ requests, tokens }, _nowMs, names) =>
   Object.fromEntries(
     [VENDOR, ...names.filter((name) => name !== VENDOR)].flatMap((name) => [
@@ -24,7 +21,7 @@ function headersOf(prefix: string, left: RateLeft | null): [string, string][] {
   ];
 }
 
-/** Formats a time as RFC 3339 in whole seconds, rounded up so that the full limit is available at that time. */
+/** Formats a time as RFC 3339, rounded up to whole seconds so that the full limit is available then. */
 function instantText(epochMs: number): string {
   return new Date(Math.ceil(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
 }

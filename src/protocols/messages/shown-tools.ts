@@ -2,25 +2,19 @@ import { isRecord } from '../../lib/json/json.ts';
 import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 
-/**
- * Searches and fetched pages that the blocks of a message show as a call and a result. They count if the usage has no tool counts, either
- * because the vendor never reports them or because the stream broke off. Code execution is billed in another way.
- */
+/** Searches and fetched pages in the blocks of a message. They count if the usage has no tool counts. */
 interface ShownTools {
   add(block: unknown): void;
   uses(): ToolUses;
-  /** Number of provider tool runs of any kind, including code, MCP servers and failed runs. */
+  /** Number of provider tool runs, including code, MCP servers and failed runs. */
   rounds(): number;
 }
 
 const RESULT = '_tool_result';
-/**
- * The type of calls that the provider runs. Moonshot and MiniMax instead use the type of client calls, with the name of a provider tool.
- */
+/** Type of calls that the provider runs. Moonshot and MiniMax use the type of client calls with a reserved name. */
 const SERVER_CALL = 'server_tool_use';
 /** Matches `server_tool_use` and `mcp_tool_use`, but not `tool_use`. */
 const CALL_OF_PROVIDER = '_tool_use';
-/** Suffixes of block types that only provider tools use. */
 export const PROVIDER_BLOCKS = [CALL_OF_PROVIDER, RESULT] as const;
 
 export function isOfProvider(block: unknown): boolean {
@@ -66,7 +60,7 @@ function isError(content: unknown): boolean {
   return isRecord(content) && typeof content.type === 'string' && content.type.endsWith('_error');
 }
 
-/** Adds rounds that the blocks show, and tool uses unless the provider's final usage counts them. */
+/** Adds rounds and, unless the usage counts them, tool uses. */
 export function withShown(usage: Usage | null, isCounted: boolean, shown: ShownTools): Usage | null {
   const rounds = shown.rounds();
   if (usage === null || rounds === 0) return usage;

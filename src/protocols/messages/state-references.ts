@@ -10,7 +10,7 @@ const BLOCK = openMembers({
   ...BLOCK_MEMBERS,
   source: { text: 'setting', members: new Members({ ...MEDIA_PLACES, content: BLOCKS }, 'open') },
   content: BLOCKS,
-  // A tool added in the middle of a conversation, or listed by a server.
+  // A tool that a message adds, or that a server lists.
   tool: open({ definition: 'tools' }),
   citations: 'content',
   transformations: 'content',
@@ -19,7 +19,6 @@ const BLOCK = openMembers({
   trigger: 'content',
 });
 
-/** Top-level members that only this protocol documents. */
 const CONTENT_AT_TOP = [
   ...['max_tokens', 'billing_policy', 'cache_control', 'compaction', 'context_management', 'fallback_credit_token'],
   ...['fallbacks', 'inference_geo', 'output_config', 'output_format', 'speed', 'stop_sequences', 'thinking', 'betas'],

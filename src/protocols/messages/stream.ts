@@ -10,8 +10,8 @@ import { MessagesUsage } from './usage.ts';
 import { streamedMessageText } from './written.ts';
 
 /**
- * Messages streams consist of `message_start` with provisional usage, content blocks, one or more `message_delta` with cumulative usage, and
- * `message_stop`. An `error` may occur anywhere. Clients recognize errors by the event name, so the name counts as well as `type`.
+ * Messages streams consist of `message_start` with provisional usage, content blocks, `message_delta` with cumulative usage, and
+ * `message_stop`. Clients recognize errors by the event name, so the name counts as well as `type`.
  */
 const BLOCK_END = '"content_block_stop"';
 const BLOCK_START = '"content_block_start"';
@@ -22,14 +22,11 @@ const MARKERS = [
 ];
 const MARKER_PATTERNS = new BytePatterns(MARKERS.map((marker) => Buffer.from(marker)));
 
-/**
- * @param namesContainer whether the request continues an existing container
- * @param offersTools whether the request offers tools that the provider runs. Some of them appear in blocks like those of client tools.
- */
+/** @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools */
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
   const reports = new OutputReports();
-  /** Figures in `message_start` are provisional; only `message_delta` has the final output count. */
+  /** Whether a `message_delta` has arrived; figures in `message_start` are provisional. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
   let hasEnded = false;
@@ -52,7 +49,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        // The event might be parsed only because of other events in the same chunk, so the block is checked again.
+        // The event may be read because of another event in its chunk, so the block is checked again.
         if (!hasEnded && (offersTools || isOfProvider(body.content_block))) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':

@@ -9,15 +9,13 @@ import { addUsage, type ModelUsage, noUsage, readCount, type Usage } from '../me
 import { INPUT_SIDE, InputSide } from './input-side.ts';
 
 /**
- * Usage of the messages protocol. `input_tokens` excludes cache reads and writes. `cache_creation` splits writes into five minutes and one hour.
- * `iterations` lists each model run, which vendors bill separately; compactions are not included in the totals. Figures in a stream are cumulative,
- * so the maximum of each field counts, except for the input side (`InputSide`).
+ * Usage of the messages protocol. `input_tokens` excludes cache reads and writes. `iterations` lists the model runs, which vendors bill
+ * separately; the totals exclude compactions. Figures in a stream are cumulative, so the maximum of each counts, except for the input side.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
   readonly #input = new InputSide();
 
-  /** Missing and null fields keep their earlier values. */
   update(usage: unknown): void {
     if (!isRecord(usage)) return;
     const before = this.#fields.iterations;
@@ -59,7 +57,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // This run is skipped, because the totals include it.
+        // The totals include this run, so it is skipped.
         if (type === 'message' && model === null) continue;
         return null;
       }
@@ -74,19 +72,16 @@ export class MessagesUsage {
       }
     }
     if (parts.length === 0) return sum;
-    // The first run that the totals include is not an extra round.
+    // The first run is not an extra round.
     const turns = parts.length - sum.compactions - outside;
     return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + outside, parts };
   }
 }
 
-/** Types of runs that the reported totals include. Compactions are added to the totals here; runs of other models are charged as parts. */
+/** Types of runs that the reported totals include. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
-/**
- * Whether a report lists a compaction. If so, its input covers only the messages, while earlier reports also included the context that was
- * summarized.
- */
+/** Whether a report lists a compaction. Its input then excludes the context that was summarized, which earlier reports include. */
 function listsCompaction(iterations: unknown): boolean {
   return Array.isArray(iterations) && iterations.some((run) => isRecord(run) && run.type === 'compaction');
 }
@@ -114,7 +109,7 @@ function readTokens(
     ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
-    // Cache writes that exceed the one-hour count are five-minute writes, even if the report does not split them.
+    // Writes beyond the one-hour count are five-minute writes.
     cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
     cacheWrite1hTokens: oneHour,
     outputTokens,

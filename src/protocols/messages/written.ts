@@ -1,13 +1,13 @@
 import { compilePaths, pathsUnder, type WrittenRules } from '../metering/written-paths.ts';
 
-/** Members of a block that contain text by the model. `content` is the summary of a compaction. */
+/** Members of a block with text by the model. `content` is the summary of a compaction. */
 const TEXT = ['text', 'content'];
 const JSON_TEXT = ['input'];
 const THINKING = ['thinking'];
-/** If a model omits its thinking, the gateway sees only a signature or redacted data. */
+/** What remains of thinking that a model omits. */
 const ENCRYPTED = ['signature', 'data'];
 
-/** Suffix of block types with tool results: `web_fetch_tool_result`, `mcp_tool_result`, `search_result`. */
+/** Suffix of block types with tool results, such as `mcp_tool_result`. */
 const RESULT = '_result';
 
 const STREAM_PATHS = compilePaths({
@@ -18,12 +18,12 @@ const STREAM_PATHS = compilePaths({
   selectors: ['index', 'content_block.type'],
 });
 
-/** Selects text by the model in the events of one stream. Result blocks, identified by their index, do not count. */
+/** Result blocks, identified by their index, contain no text by the model. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {
     paths: STREAM_PATHS,
-    judge([index = null, type = null]) {
+    classify([index = null, type = null]) {
       if (type?.endsWith(RESULT)) results.add(index);
       else if (type !== null) results.delete(index);
       return results.has(index) ? 'none' : 'written';
@@ -33,13 +33,13 @@ export function streamedMessageText(): WrittenRules {
 
 export const MESSAGE_TEXT: WrittenRules = {
   paths: compilePaths({
-    // Some relays send a string in place of the blocks.
+    // Some relays send a string instead of blocks.
     text: ['content', ...pathsUnder('content[]', TEXT)],
     json: pathsUnder('content[]', JSON_TEXT),
     reasoning: [pathsUnder('content[]', THINKING)],
     encrypted: pathsUnder('content[]', ENCRYPTED),
-    judged: 'content[]',
+    classified: 'content[]',
     selectors: ['content[].type'],
   }),
-  judge: ([type]) => (type?.endsWith(RESULT) ? 'none' : 'written'),
+  classify: ([type]) => (type?.endsWith(RESULT) ? 'none' : 'written'),
 };

@@ -2,15 +2,9 @@ import { isRecord } from '../../lib/json/json.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { readCount } from './usage-facts.ts';
 
-/**
- * Names of cache token counts in usage objects, for all vendors. Other members that look like cache counts are recorded on the call,
- * because they might have a separate price.
- */
+/** A name of a cache token count in usage objects. Unknown names with "cache" are recorded on the call, because they might have a price. */
 export interface CacheSpelling {
-  /**
-   * What the member counts: reads, all writes, short-lived writes, or writes for an hour or longer. `nothing`: the figure is derived from
-   * other members.
-   */
+  /** Tokens that the member counts: reads, all writes, or writes by lifetime. `nothing`: derived from other members. */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -19,7 +13,7 @@ export interface CacheSpelling {
 
 type CacheProtocol = 'chat' | 'responses' | 'messages';
 
-/** Builds the spellings of one vendor; `null`: the spellings of the protocol itself. */
+/** `vendor` is `null` for names of the protocol itself. */
 const spelt =
   (vendor: string | null, document: string) =>
   (counts: CacheSpelling['counts'], ...path: readonly string[]): CacheSpelling => ({
@@ -41,7 +35,6 @@ const mistral = spelt('Mistral', 'https://docs.mistral.ai/api/endpoint/chat');
 const openrouter = spelt(null, 'https://openrouter.ai/docs/features/prompt-caching');
 const perplexity = spelt('Perplexity', 'https://docs.perplexity.ai/api-reference/responses-post');
 
-/** Members of the object with input details. The name of this object depends on the protocol. */
 const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('read', details, 'cached_tokens'),
   openrouter('written', details, 'cache_write_tokens'),
@@ -66,7 +59,6 @@ const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
   vendor('written1h', 'cache_creation', 'ephemeral_1h_input_tokens'),
 ];
 
-/** Members in which a relay repeats cache writes of the messages protocol on all endpoints. */
 const repeatedWrites = (
   fiveMinutes: CacheSpelling['counts'],
   oneHour: CacheSpelling['counts'],
@@ -111,18 +103,15 @@ const places: Readonly<Record<CacheProtocol, Places>> = {
 
 export interface CacheCounts {
   readonly read: number;
-  /** Number of all written tokens, including long-lived writes. */
+  /** All written tokens, including long-lived writes. */
   readonly written: number;
   readonly written1h: number;
   readonly unknown: number;
-  /** Paths of members whose names are unknown. */
+  /** Paths of members with unknown names. */
   readonly unexplained: readonly string[];
 }
 
-/**
- * Reads all members of a usage object whose names contain "cache". If a count is reported under several names, the maximum counts. The
- * names are scanned only once, because some vendors report usage with every event.
- */
+/** Reads members whose names contain "cache". Of several names for one count, the greatest value applies. */
 export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protocol: CacheProtocol): CacheCounts {
   const reader = new CacheReader(places[protocol]);
   for (const name of Object.keys(usage)) {

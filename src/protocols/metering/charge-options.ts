@@ -3,7 +3,7 @@ import type { MillionPriceKey, OnePriceKey } from './usage-units.ts';
 
 type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
 
-/** A way to charge for an operation. It applies to models for which its prices are set (`accounting/pricing/charge.ts`). */
+/** A way to charge for an operation. Applies to models with the prices for it (`accounting/pricing/charge.ts`). */
 export interface ChargeOption {
   readonly basis: ChargeBasis;
   /** Alternative sets of prices, one of which must be complete. */

@@ -1,16 +1,11 @@
 /**
- * Detects base64 images within text, as relays of image models send them (`![](data:image/png;base64,...)`). Measured as text, they would
- * count as hundreds of thousands of tokens.
- *
- * A base64 run counts as an image if it meets two conditions: it is longer than any text that models write without spaces or punctuation,
- * and it contains so many different characters that it must be compressed data.
+ * Detects base64 images within text, as relays of image models send them (`![](data:image/png;base64,...)`). As text they would be
+ * estimated at hundreds of thousands of tokens. A run without spaces or punctuation is an image if it is longer than any such text and has
+ * as many different characters as compressed data.
  */
 const RUN_BYTES_MAX = 16_384;
 const CHARACTERS_MIN = 48;
-/**
- * Minimum size of a chunk that is scanned; shorter chunks are skipped unless they continue a run. Nearly all chunks of a stream contain
- * only a few words.
- */
+/** Minimum size of a chunk that is scanned, unless it continues a run. Nearly all chunks contain only a few words. */
 export const CHUNK_BYTES_MIN = 1_024;
 
 const BACKSLASH = 0x5c;
@@ -19,12 +14,10 @@ const IN_RUN = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[A-Za-z0-9+/=_-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Finds runs in text that arrives in arbitrary chunks. */
 export class DataRuns {
   #runBytes = 0;
   readonly #seen = new Uint8Array(256);
   #characters = 0;
-  /** Number of backslashes in the current chunk. They do not count as image data. */
   #escapes = 0;
   #isPicture = false;
   #pictures = 0;
@@ -38,8 +31,7 @@ export class DataRuns {
   }
 
   /**
-   * Returns the number of bytes in `bytes[start, end)` that are image data, plus the bytes of earlier chunks if a run was only now
-   * identified as an image.
+   * Returns the bytes of `[start, end)` that are image data, and those of earlier chunks if their run is recognized as an image only now.
    */
   dataIn(bytes: Buffer, start: number, end: number): number {
     if (this.#runBytes === 0 && end - start < CHUNK_BYTES_MIN) return 0;
@@ -93,10 +85,7 @@ function isInRun(bytes: Buffer, at: number): boolean {
   return IN_RUN[byte] === 1 || (byte === BACKSLASH && bytes[at + 1] === SLASH);
 }
 
-/**
- * Returns the start of the first run that is longer than `RUN_BYTES_MAX` or reaches `end`. Checks the last byte of a possible run first. If
- * that byte is not in a run, no run can include it, so most bytes of ordinary text are never read.
- */
+/** Returns the start of the first long run, or of a run that reaches `end`. Most bytes of ordinary text are skipped. */
 function nextRun(bytes: Buffer, start: number, end: number): number {
   let runStart = start;
   let at = Math.min(start + RUN_BYTES_MAX, end - 1);

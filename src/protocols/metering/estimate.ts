@@ -1,7 +1,4 @@
-/**
- * Estimates of tokens by size, for output that a provider did not report and for the prompt of an image edit. Tokenizing would be too slow,
- * because the text of every stream is measured.
- */
+/** Estimates tokens by size. Tokenizing would be too slow, because the text of every stream is measured. */
 
 /** Average bytes per token. English has 4 to 5, code and JSON have 3 to 5, and Chinese has 4 (UTF-8). */
 const BYTES_PER_TOKEN = 4;
@@ -25,10 +22,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DATA = Buffer.from('data:');
 
-/**
- * Returns the offset of the value of a key that ends at `keyEnd`; -1 if no colon follows, so that the text is not a key. In a stream, event
- * data can continue on another `data:` line between any two tokens.
- */
+/** Returns the offset of a key's value; -1 if no colon follows the key. Event data can continue on another `data:` line. */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
   // Fast path for the format of nearly all vendors.
   if (bytes[keyEnd] === COLON && bytes[keyEnd + 1]! > SPACE) return keyEnd + 1;
@@ -50,10 +44,7 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
   return bytes.length - at >= DATA.length && DATA.compare(bytes, at, at + DATA.length) === 0;
 }
 
-/**
- * Returns the size of the text in a JSON string, in UTF-8. Some vendors escape all characters outside ASCII; measured with the escapes,
- * Chinese text would have twice the estimate. An incomplete escape at the end does not count.
- */
+/** Returns the UTF-8 size of a JSON string's text. Some vendors escape all characters outside ASCII. */
 export function decodedSize(bytes: Buffer, start: number, end: number): number {
   let size = 0;
   for (let at = start; at < end; ) {
@@ -71,10 +62,7 @@ export function decodedSize(bytes: Buffer, start: number, end: number): number {
 
 const UNICODE_ESCAPE = 6;
 
-/**
- * Returns the length of the escape at this offset. The escape can extend beyond the end of the text received so far; bytes after the text
- * are also examined.
- */
+/** Returns the length of the escape at this offset, which can extend beyond the text received so far. */
 export function escapeLength(bytes: Buffer, at: number): number {
   if (bytes[at + 1] !== LETTER_U) return 2;
   for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, bytes.length); i++) if (!isHexDigit(bytes[i]!)) return 2;
@@ -85,7 +73,7 @@ function isHexDigit(byte: number): boolean {
   return (byte >= ZERO && byte <= NINE) || ((byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_F);
 }
 
-/** Returns the UTF-8 size of a character given as four hex digits. Each half of a surrogate pair counts as two of its four bytes. */
+/** Returns the UTF-8 size of a character given as four hex digits. Each half of a surrogate pair counts as two bytes. */
 function utf8Size(bytes: Buffer, at: number): number {
   const isTwoBytes = bytes[at] === ZERO && bytes[at + 1]! < EIGHT;
   if (isTwoBytes) return bytes[at + 1] === ZERO && bytes[at + 2]! < EIGHT ? 1 : 2;

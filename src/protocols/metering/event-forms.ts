@@ -3,15 +3,11 @@ import { eventFields } from '../../lib/sse/event-fields.ts';
 
 const DONE = Buffer.from('[DONE]');
 
-/** Whether an event is `[DONE]`. Servers send this event on all endpoints. */
 export function isDone(event: Buffer): boolean {
   return event.includes(DONE) && (eventFields(event).data?.equals(DONE) ?? false);
 }
 
-/**
- * Whether an event without its final empty line is complete. A comment is complete. An event that contains only a name is not: its data is
- * missing, and some clients would process it.
- */
+/** Whether an event without its final empty line is complete. An event with only a name is not, because some clients would process it. */
 export function isWholeEvent(event: Buffer): boolean {
   const { name, data } = eventFields(event);
   if (data === null) return name === null;

@@ -1,18 +1,11 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/**
- * Maximum number of members of a merged object. Usage objects have about a dozen members in two levels; members beyond this limit are
- * dropped.
- */
+/** Maximum number of members of a merged object; further ones are dropped. Usage objects have about a dozen in two levels. */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 
-/**
- * Merges two usage reports of a stream by taking the maximum of each figure, including in nested objects and lists. Reports are cumulative, so a
- * decreased figure, or a zero after another value, does not change what was used. Totals and details are compared separately, in wire format, before
- * anything is subtracted.
- */
+/** Merges two cumulative usage reports of a stream by taking the maximum of each figure, including in nested objects and lists. */
 export function greatestFigures(before: unknown, reported: unknown, depth = 0): unknown {
   if (reported === null || reported === undefined) return before;
   if (before === null || before === undefined) return depth < DEPTH_MAX ? reported : undefined;
@@ -23,7 +16,7 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     return Array.from({ length }, (_, i) => greatestFigures(before[i], reported[i], depth + 1));
   }
   if (!isRecord(before) || !isRecord(reported)) return reported;
-  // The object has no prototype, because member names are arbitrary.
+  // Member names are arbitrary, so the object has no prototype.
   const merged: Record<string, unknown> = Object.assign(Object.create(null), before);
   let members = Object.keys(before).length;
   for (const [name, value] of Object.entries(reported)) {
@@ -37,7 +30,6 @@ function isFigure(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && readCount(value) !== undefined);
 }
 
-/** A value that is not a count is replaced by one that is. */
 function greaterCount(before: unknown, reported: unknown): unknown {
   const [countBefore, countReported] = [readCount(before), readCount(reported)];
   if (countBefore == null) return countReported ?? reported;

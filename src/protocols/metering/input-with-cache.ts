@@ -3,13 +3,10 @@ import { readCacheCounts } from './cache-counts.ts';
 import type { ReadResponse } from './response.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Transforms a usage object before it is read, for providers whose figures have a different meaning than the protocol defines. */
+/** Transforms a usage object before it is read, for providers whose figures deviate from the protocol. */
 export type RestateUsage = (usage: unknown) => unknown;
 
-/**
- * Adds cache tokens to the input, and to the total if the total omits them. For providers of chat and responses whose input excludes the
- * cache. Usage without an input count is unchanged.
- */
+/** Adds cache tokens to input and total, for chat and responses providers that exclude them. */
 export function inputWithCache(usage: unknown): unknown {
   if (!isRecord(usage)) return usage;
   const isChat = usage.prompt_tokens !== undefined;

@@ -1,7 +1,7 @@
 import { rememberRecent } from '../../lib/recent.ts';
 import { estimateTokens } from './estimate.ts';
 
-export interface CompletedStream {
+interface CompletedStream {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   /** Size of the text, excluding encrypted reasoning. */
@@ -9,10 +9,10 @@ export interface CompletedStream {
   readonly durationMs: number;
 }
 
-/** Assumed output tokens per second of a route without observations. */
+/** Assumed for a route without observations. */
 export const TOKENS_PER_SECOND_DEFAULT = 50;
 
-/** Minimum duration of a stream whose speed is measured. The speed of shorter streams is too inaccurate. */
+/** Shorter streams are not measured. */
 const DURATION_MS_MIN = 1_000;
 const MEMORY = 0.9;
 const ROUTES_MAX = 10_000;
@@ -20,21 +20,18 @@ const ROUTES_MAX = 10_000;
 interface Observed {
   tokens: number;
   seconds: number;
-  /** Whether the route generates reasoning without showing it; `null`: no stream has reported reasoning yet. */
+  /** Whether the route generates reasoning without showing it; `null` until a stream reports reasoning. */
   reasonsUnseen: boolean | null;
 }
 
-/**
- * The output speed of routes, and whether they generate reasoning without showing it. Both are learned from complete streams of this
- * process and are not persisted.
- */
+/** Output speed and hidden reasoning of routes, learned from complete streams of this process. */
 export class OutputSpeeds {
   readonly #routes = rememberRecent<Observed>(ROUTES_MAX);
 
   note(routeId: string, { outputTokens, reasoningTokens, visibleTextBytes, durationMs }: CompletedStream): void {
     const observed = this.#routes.get(routeId) ?? { tokens: 0, seconds: 0, reasonsUnseen: null };
     if (reasoningTokens > 0) {
-      // The tokens of the visible text are an estimate, so reasoning counts as not shown only if more than half of its tokens are missing.
+      // The tokens of visible text are an estimate, so reasoning counts as hidden only if more than half of its tokens are missing.
       observed.reasonsUnseen = outputTokens - estimateTokens(visibleTextBytes) > reasoningTokens / 2;
     }
     if (durationMs >= DURATION_MS_MIN) {
@@ -44,10 +41,7 @@ export class OutputSpeeds {
     this.#routes.set(routeId, observed);
   }
 
-  /**
-   * Returns the estimated number of output tokens that a route has generated without showing them; 0 if it shows all its output. `isKnown`
-   * overrides the observations.
-   */
+  /** Returns the estimated number of hidden output tokens. `isKnown` overrides the observations. */
   unseenTokens(routeId: string, elapsedMs: number, isKnown: boolean | null): number {
     const observed = this.#routes.get(routeId);
     if (!(isKnown ?? observed?.reasonsUnseen ?? false)) return 0;

@@ -9,24 +9,20 @@ import {
   type Usage,
 } from './usage-facts.ts';
 
-/**
- * Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). The same rules
- * apply to all protocols and to streams. Impossible figures count as missing; all other figures are charged as reported.
- */
+/** Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). */
 
 export interface DeliveredOutput {
   readonly textBytes: number;
-  /** Size of the text received before the latest report of output; the size of all text if the response is not streaming. */
+  /** Size of the text before the latest report of output. If the response is not streaming: size of all text. */
   readonly reportedTextBytes: number;
-  /** This member and the next one repeat the two above without encrypted reasoning, whose size says little about its tokens. */
+  /** The two sizes above without encrypted reasoning, whose size says little about its tokens. */
   readonly visibleBytes: number;
   readonly reportedVisibleBytes: number;
   readonly hasMedia: boolean;
-  /** Whether results other than model output were delivered, such as embeddings or rankings. */
+  /** Whether results other than model output were delivered, such as embeddings. */
   readonly hasResults: boolean;
 }
 
-/** Describes the output of a non-streaming response. */
 export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults = false): DeliveredOutput {
   return {
     textBytes,
@@ -42,17 +38,14 @@ export const NO_DOUBTS: readonly DoubtedSide[] = [];
 
 /** Maximum length of a token. The longest tokens are runs of spaces. */
 const TOKEN_BYTES_MAX = 128;
-/** Maximum size of text that can arrive after the final report and still be included in it, such as the last few words. */
+/** Maximum size of text that can follow the final report and still be included in it. */
 const UNREPORTED_BYTES_MAX = 128;
 
 /**
- * Returns the sides of a usage that are implausible:
- * - the output, if it is zero although text or media were delivered, or if it is less than the visible text and most of that text arrived
- *   after the report;
- * - the input, if it is zero although anything was delivered, because no prompt is empty;
- * - the search units, if they are zero and the charge is based on them.
- *
- * If nothing was delivered, zero usage is plausible.
+ * Returns the implausible sides of a usage:
+ * - output: zero although text or media were delivered, or less than the visible text if most of it arrived after the report
+ * - input: zero although anything was delivered
+ * - search units: zero, if they determine the charge
  */
 export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: ChargeBasis): readonly DoubtedSide[] {
   const { textBytes, visibleBytes, reportedVisibleBytes, hasMedia, hasResults } = delivered;
@@ -69,9 +62,8 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
 }
 
 /**
- * Returns the output tokens of a stream without final figures. The latest report covers the text before it; the text after it is estimated.
- * A report is provisional if it precedes all text (such as `message_start`) or is too small for the text before it. In that case, the
- * maximum of all figures counts.
+ * Returns the output tokens of a stream without final figures: the latest report, plus an estimate for the text after it. A report that
+ * precedes all text, or is too small for the text before it, is provisional; the maximum of all figures then counts.
  */
 export function boundedOutput(
   reportedTokens: number,
@@ -85,9 +77,7 @@ export function boundedOutput(
   return isOfAll ? reportedTokens : reportedTokens + estimateTokens(laterBytes);
 }
 
-/**
- * Counts the usage reports of a stream that contain output. Reports are cumulative, so a report with a lower figure than before is ignored.
- */
+/** Counts the usage reports of a stream that contain output. Reports are cumulative, so a lower figure is ignored. */
 export class OutputReports {
   count = 0;
   #greatest = 0;

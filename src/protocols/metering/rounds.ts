@@ -2,19 +2,18 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Counts rounds, which are model runs at the provider beyond the first. In a tool loop on the provider's side, each run reads the whole
- * context again, so the bounds of a call grow with the number of rounds. Member names are matched by the words in them, so that unknown
- * counts are included. Rounds are never charged.
+ * Counts rounds: model runs at the provider beyond the first. Each run reads the whole context again, so the bounds of a call grow with
+ * them. Member names are matched by their words, to include unknown counts. Rounds are never charged.
  */
 
-/** Counts of tool uses, each of which implies another model run. Names that match `OTHERS` count something else. */
+/** Tool uses, each of which implies another model run. */
 const USES = /tool|search|plugin|connector|mcp|execution/i;
 const RUNS = /iteration|turn|round|step/i;
 const OTHERS = /token|cost|price|fee|size|unit|source|latency|duration|second|_ms$/i;
 
 type Kind = 'uses' | 'runs' | 'other' | 'neither';
 
-/** Cached by member name. All calls use the same dozen names, and matching four patterns would be half the cost of reading usage. */
+/** A cache: matching four patterns would be half the cost of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 
@@ -28,7 +27,7 @@ function kindOf(name: string): Kind {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** Members outside of usage that list runs or count tool uses, at Groq Compound and xAI. */
+/** Members outside of usage that list runs or count tool uses (Groq Compound, xAI). */
 export const ROUND_MEMBERS: readonly string[] = ['usage_breakdown', 'server_side_tool_usage'];
 
 const DEPTH_MAX = 3;
@@ -39,7 +38,7 @@ export function roundsOutsideUsage(member: (name: string) => unknown): number {
   return most;
 }
 
-/** Returns the tool uses that a report counts. Members can count the same uses under several names, so the maximum counts. */
+/** Returns the tool uses in a report. Several names can count the same uses, so the maximum counts. */
 export function usesShown(report: Readonly<Record<string, unknown>>): number {
   let uses = 0;
   for (const name of Object.keys(report)) {
@@ -48,7 +47,7 @@ export function usesShown(report: Readonly<Record<string, unknown>>): number {
   return uses;
 }
 
-/** Returns the rounds that a report shows, either as tool uses or as runs beyond the first. */
+/** Returns the rounds in a report, either as tool uses or as runs beyond the first. */
 export function roundsShown(report: Readonly<Record<string, unknown>>): number {
   let rounds = 0;
   for (const name of Object.keys(report)) {

@@ -1,9 +1,6 @@
 import { isPlainText } from '../../lib/plain-text.ts';
 
-/**
- * Service terms that can affect the price of tokens. Requests ask for a term, responses report the term that was applied, and price lists have a
- * factor for each.
- */
+/** Service terms can affect the price of tokens. Requests ask for them, responses report them, and price lists have factors for them. */
 interface ServiceTerm {
   readonly member: string;
   readonly priceKey: string;
@@ -31,7 +28,7 @@ export type ServiceTerms = { readonly [Name in TermName]?: string };
 export const termNames = Object.keys(serviceTerms) as readonly TermName[];
 export const termPriceKeys: readonly TermPriceKey[] = termNames.map((name) => serviceTerms[name].priceKey);
 
-/** Fast path: most calls have no terms, and this check is cheaper than going over all names. */
+/** Fast path: most calls have no terms. */
 export function hasTerms(terms: ServiceTerms): boolean {
   return Object.keys(terms).length > 0;
 }
@@ -48,7 +45,7 @@ export function isPlainTerm(name: TermName, value: string): boolean {
   return (serviceTerms[name].plain as readonly string[]).includes(value);
 }
 
-/** Returns the terms that a response reports. Values for the base price are included, because they override what was requested. */
+/** Returns the terms that a response reports, including values for the base price, which override the request. */
 export function readTerms(reported: Readonly<Record<string, unknown>>, names = termNames): ServiceTerms | undefined {
   let terms: { [Name in TermName]?: string } | undefined;
   for (const name of names) {

@@ -8,7 +8,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 const KEPT_BYTES_MAX = 4_096;
-/** Maximum number of consecutive misses. After that, the events of a stream are assumed to differ in more than their text. */
+/** Maximum number of consecutive misses, after which no further events are compared. */
 const MISSES_MAX = 8;
 
 /** Kinds of variable parts: the text, and members that OpenAI adds to every event and that are not read. */
@@ -26,17 +26,14 @@ interface Varying {
   readonly end: number;
 }
 
-/**
- * Detects events that differ from the previous one only in their text. Most events do while a model writes. Such an event need not be
- * parsed, because all other data in it equals that of the previous event.
- */
+/** Detects events that differ from the previous one only in their text, as most do. They need not be parsed. */
 export class SimilarEvents {
-  /** The constant parts of an event. Each except the last is followed by a variable part. */
+  /** Each part except the last is followed by a variable part. */
   #constantParts: readonly Buffer[] = [];
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** Returns the size of the text in a similar event; -1 if these bytes are not a similar event. */
+  /** Returns the size of the text in a similar event; otherwise -1. */
   textBytesIn(bytes: Buffer): number {
     const parts = this.#constantParts;
     let size = -1;
@@ -87,7 +84,7 @@ export class SimilarEvents {
   }
 }
 
-/** Returns the end of a variable part. A text ends at its quote, or at a byte that text cannot contain. */
+/** Returns the end of a variable part: for text its quote, or a byte that text cannot contain. */
 function endOf(kind: number, bytes: Buffer, start: number): number {
   let at = start;
   if (kind === NUMBER) {
@@ -96,7 +93,6 @@ function endOf(kind: number, bytes: Buffer, start: number): number {
   }
   while (at < bytes.length && bytes[at] !== QUOTE && bytes[at]! >= SPACE) {
     if (bytes[at] === BACKSLASH) {
-      // The byte after a backslash belongs to the text.
       if (kind === FILLING || at + 1 >= bytes.length || bytes[at + 1]! < SPACE) return at;
       at++;
     }

@@ -7,19 +7,16 @@ interface StatedTotals {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
-  /** Separately priced tokens that are in neither input nor output. The total might include them. Absent: none. */
+  /** Separately priced tokens that are in neither input nor output. The total might include them. */
   readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
 interface UnstatedTokens {
   readonly cacheTokens: number;
-  /**
-   * Number of cache tokens that were reported under unknown names. They are charged at the price of cache reads, the lowest price of a
-   * cache.
-   */
+  /** Cache tokens under unknown names. They are charged as cache reads, which have the lowest price. */
   readonly unknownTokens: number;
   readonly outputTokens: number;
-  /** Whether the total exceeds input and output for no known reason. The excess is ignored in that case. */
+  /** Whether the total exceeds input and output for no known reason. The excess is then ignored. */
   readonly isDoubtful: boolean;
 }
 
@@ -29,12 +26,10 @@ const NOTHING: UnstatedTokens = { cacheTokens: 0, unknownTokens: 0, outputTokens
 export const DOUBTFUL_TOTAL = 'usage.total_tokens';
 
 /**
- * Determines what a total includes beyond input and output. Vendors and relays differ: output may exclude reasoning (xAI), even without reporting it
- * (Gemini), and input may exclude all cache tokens or one kind of them (relays to messages vendors). Reported figures are used first to explain the
- * excess; the remainder counts as output, up to `outputTokensMax`.
- *
- * If reasoning and cache tokens are equal, either explains the excess. It is then reasoning, unless the output is large enough to include the
- * reasoning and the cache counts use the names of the messages protocol.
+ * Determines what a total includes beyond input and output. Output may exclude reasoning (xAI), even without reporting it (Gemini), and
+ * input may exclude cache tokens (relays to messages vendors). Figures that explain the excess are used first; the remainder is output, up
+ * to `outputTokensMax`. An excess that equals both reasoning and cache tokens is reasoning, unless the output can include the reasoning and
+ * the cache counts have the names of the messages protocol.
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,
@@ -42,7 +37,7 @@ export function unstatedTokens(
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
-  // Unknown names might repeat a count that is also reported under a known name.
+  // An unknown name might repeat the count of a known one.
   const cache = known > 0 ? known : unknown;
   const beyondBoth = countOf(usage.total_tokens) - inputTokens - outputTokens;
   const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
@@ -58,7 +53,7 @@ export function unstatedTokens(
   });
   if (beyond <= 0) return unstated(0);
   const reasoning = Math.max(reasoningTokens, countOf(usage.reasoning_tokens));
-  // Kinds of cache tokens that the input might exclude: those for which the input is large enough to include the other kinds.
+  // Kinds of cache tokens that the input might exclude, because it is large enough for the other kinds alone.
   const parts = [cache, written, read].filter((part) => part > 0 && inputTokens + part >= cache);
   const isReasoning = beyond === reasoning;
   const isCache = parts.includes(beyond);
@@ -69,9 +64,7 @@ export function unstatedTokens(
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
-/**
- * Returns the excess of a total after subtracting separately priced tokens. The total might include all of them, only one kind, or none.
- */
+/** Subtracts separately priced tokens from the excess. The total might include all of them, one kind, or none. */
 function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
   const { citationTokens, separateReasoningTokens } = separate;
   const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;
@@ -83,14 +76,11 @@ const SAME_INPUT_SHARE = 1.02;
 
 function tokensOutside(inputTokens: number, read: number, written: number, ofMessages: number): number {
   if (ofMessages > inputTokens) return ofMessages;
-  // Counts under other names can overlap, but no count exceeds a total that includes it.
+  // Counts under other names can overlap, but none exceeds a total that includes it.
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
-/**
- * Returns cache tokens that are reported under the names of the messages protocol, whose input excludes them, or under names that relays
- * derive from these. A relay might use these names only for writes, and the names of chat for reads.
- */
+/** Returns cache tokens under the names of the messages protocol, whose input excludes them. Relays may use these only for writes. */
 function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;
   const written = Math.max(

@@ -17,12 +17,12 @@ interface StreamState {
   readonly hasError: boolean;
 }
 
-/** The usage of a stream so far, from the provider's reports and the output received. */
+/** Usage of a stream so far, from the provider's reports and the output received. */
 export class StreamUsage {
   readonly #reading: StreamReading;
   readonly #text: WrittenText | null;
   readonly #stream: StreamState;
-  /** Number of output reports so far. The next two fields are the sizes of the text received before the latest report. */
+  /** Number of output reports so far, and the sizes of the text before the latest one. */
   #reports = 0;
   #reportedBytes = 0;
   #reportedVisibleBytes = 0;
@@ -41,10 +41,7 @@ export class StreamUsage {
     this.#reportedVisibleBytes = this.#visibleBytes();
   }
 
-  /**
-   * Whether the provider has reported the whole output. A report that is implausible for the output received is not final, because another
-   * report might follow, for example in a second terminal event.
-   */
+  /** Whether the provider has reported the whole output. An implausible report is not final, because another may follow. */
   get isFinal(): boolean {
     const usage = this.#reading.usage();
     return usage !== null && !this.#doubtsIn(usage).includes('output');
@@ -54,12 +51,11 @@ export class StreamUsage {
     return this.#reading.usage() ?? this.#reading.partialUsage();
   }
 
-  /** Size of the text, excluding encrypted reasoning. */
   get visibleTextBytes(): number {
     return this.#text?.visibleBytes ?? 0;
   }
 
-  /** Whether a stream without usage counts as failed: nothing is estimated or charged. */
+  /** Whether a stream without usage counts as failed and is free of charge. */
   get failsClosed(): boolean {
     return this.#reading.isNeverEstimated ?? false;
   }
@@ -77,9 +73,8 @@ export class StreamUsage {
   }
 
   /**
-   * Returns the usage. If the reported figures are final and plausible, these are used; otherwise estimates replace or complete them.
-   * Output is estimated by the size of its text or, for models that generate reasoning without showing it, by `unseenOutputTokens`. Returns
-   * `null` if no part of a response was received.
+   * Returns the reported figures, with estimates for those that are missing or implausible. Output is estimated by the size of its text or,
+   * for models with hidden reasoning, by `unseenOutputTokens`. Returns `null` if no part of a response was received.
    */
   facts(inputTokensEstimate: number, unseenOutputTokens = 0): UsageFacts | null {
     const observed = this.#reading.usage();
@@ -106,7 +101,6 @@ export class StreamUsage {
       reportedTextBytes: this.#reportedBytes,
       visibleBytes: this.#visibleBytes(),
       reportedVisibleBytes: this.#reportedVisibleBytes,
-      // Media matter only if there is no text.
       hasMedia: textBytes === 0 && this.#hasMedia(),
       hasResults: false,
     };
@@ -142,10 +136,7 @@ export class StreamUsage {
 
 const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
-/**
- * Adds audio and image tokens that a report lacks. If a report does not distinguish kinds of output, `outputTokens` includes these tokens,
- * so they are subtracted from it.
- */
+/** Adds audio and image tokens that a report lacks, and subtracts them from `outputTokens`. */
 function withMedia(reported: Usage, media: MediaTokens): Usage {
   const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
   const imageOutputTokens = Math.max(reported.imageOutputTokens, media.imageOutputTokens);
@@ -155,9 +146,7 @@ function withMedia(reported: Usage, media: MediaTokens): Usage {
   return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
-/**
- * Whether the usage contains a real input count. Some providers report zeros before the actual figures, and no request has an empty input.
- */
+/** Some providers report zeros before the actual figures. No request has an empty input. */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
 }

@@ -8,10 +8,10 @@ import { WrittenText } from './written-text.ts';
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
-  /** Forwards an event in which the provider reports an error. The error message can contain data that the client must not see. */
+  /** Forwards an event with a provider's error, whose message can contain data that the client must not see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
-  /** Does the same as `forwardError` for an event that ends the stream and therefore waits for settlement. */
+  /** Like `forwardError`, for an event that ends the stream and therefore waits for settlement. */
   finishError(event: Buffer): void;
 }
 
@@ -19,20 +19,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DONE = Buffer.from('[DONE]');
 
-/**
- * Observes a provider's stream on its way to the client.
- *
- * provider ─▶ push(chunk) ─▶ forward(bytes)     everything before the terminal event, unchanged
- *                        └─▶ finish(bytes)      the terminal event and what follows, sent after settlement
- *
- * Results are in `usage`, `isComplete` and `hasError`.
- */
+/** Forwards a provider's stream. The terminal event and what follows go to `finish`, which sends them after settlement. */
 export class StreamTap implements SseSink {
   readonly usage: StreamUsage;
   hasError = false;
   /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
   hasBegun = false;
-  /** Whether the first event of the stream was its end, so that nothing was delivered. */
   isVoid = false;
   readonly #reading: StreamReading;
   readonly #output: TapOutput;
@@ -41,11 +33,11 @@ export class StreamTap implements SseSink {
   readonly #splitter = new SseSplitter(this);
   #isTerminated = false;
   #isInLarge = false;
-  /** Whether the stream ended within an event, so that the event was not delivered, or only in part. */
+  /** Whether the stream ended within an event that was not fully delivered. */
   #isCut = false;
-  /** Whether the last event was delivered as received, without its empty line. */
+  /** Whether the last event was delivered without its empty line. */
   #lacksEmptyLine = false;
-  /** Whether the previous bytes ended with the CR of a CRLF after a dropped event. The LF must then be dropped, too. */
+  /** Whether a dropped event ended with the CR of a CRLF, whose LF is then dropped, too. */
   #dropsLineFeed = false;
 
   /** @param signed collects the signed blocks of the stream; `null`: they are not collected */
@@ -61,10 +53,7 @@ export class StreamTap implements SseSink {
     this.#splitter.push(chunk);
   }
 
-  /**
-   * Called when the provider's stream has ended. An event that only lacks its empty line is delivered. A partial event is not delivered,
-   * because clients would fail to parse it before they reach the error that follows.
-   */
+  /** Called at the end of the provider's stream. A partial event is dropped, because clients would fail to parse it. */
   end(): void {
     const rest = this.#splitter.takeRest();
     if (rest === null) {
@@ -77,21 +66,17 @@ export class StreamTap implements SseSink {
     }
   }
 
-  /**
-   * Whether the stream reached the end defined by its protocol. Some providers omit the terminal event. Their streams are complete if they
-   * end cleanly (`endedCleanly`) after all required events.
-   */
+  /** Whether the stream reached its end. Without a terminal event, which some providers omit, it must have ended cleanly. */
   isComplete(endedCleanly: boolean): boolean {
     if (this.isVoid) return false;
     return this.#isTerminated || (endedCleanly && !this.hasError && !this.#isCut && this.#reading.canEndHere);
   }
 
-  /** Whether a comment can be inserted here, because the bytes forwarded so far do not end within an event. */
+  /** Whether a comment can be inserted here. */
   get isBetweenEvents(): boolean {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
 
-  /** Whether the end of the output was received. After it, usually only usage follows. */
   get hasOutputEnd(): boolean {
     return this.#isTerminated || this.#reading.hasOutputEnd;
   }
@@ -144,7 +129,7 @@ export class StreamTap implements SseSink {
     return this.#reading.isNeededWhole?.(beginning) ?? false;
   }
 
-  /** Parses events one by one. Adjacent events that pass are forwarded together. */
+  /** Adjacent events that pass are forwarded together. */
   #readEvents(run: Buffer): void {
     let passedStart = 0;
     let end = 0;
@@ -175,7 +160,7 @@ export class StreamTap implements SseSink {
 
   #meaningOf(event: Buffer): EventMeaning {
     if (!this.hasBegun && isDone(event)) return 'done';
-    // Text is counted event by event, so that events after the end do not count, even if they are in the same chunk.
+    // Text is counted event by event, so that events after the end do not count.
     this.#text?.add(event);
     const meaning = this.#read(event);
     const isOfResponse = meaning !== 'error' && meaning !== 'failed' && meaning !== 'done';
@@ -183,7 +168,6 @@ export class StreamTap implements SseSink {
     return meaning;
   }
 
-  /** A stream that ends before it begins has delivered nothing. */
   #terminate(meaning: 'terminal' | 'done' | 'failed', event: Buffer): void {
     this.#isTerminated = true;
     if (meaning === 'failed') {
@@ -196,10 +180,7 @@ export class StreamTap implements SseSink {
     }
   }
 
-  /**
-   * Output after the end of a stream is neither delivered nor charged, unless the protocol specifies otherwise. Some providers report usage after the
-   * end, or with a second end, so ends and comments are still processed.
-   */
+  /** Output after the end is dropped. Ends and comments are processed, because some providers report usage after the end. */
   #finishRest(run: Buffer): void {
     const continues = this.#reading.continuesAfterEnd ?? false;
     for (const event of eachEvent(run)) {

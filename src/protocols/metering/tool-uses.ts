@@ -13,17 +13,17 @@ type Counts = { [Unit in ToolUnit]?: number };
 const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   web_search: 'webSearches',
   web_search_preview: 'webSearches',
-  // The name in DashScope's `plugins` and at Groq.
+  // DashScope (`plugins`) and Groq.
   search: 'webSearches',
   'browser.search': 'webSearches',
   browser_search: 'webSearches',
-  // The name at Perplexity.
+  // Perplexity.
   search_web: 'webSearches',
   fetch_url: 'webFetches',
   fetch_url_content: 'webFetches',
   web_fetch: 'webFetches',
   web_extractor: 'webFetches',
-  // The name at Groq.
+  // Groq.
   visit: 'webFetches',
   visit_website: 'webFetches',
   'browser.open': 'webFetches',
@@ -38,14 +38,14 @@ const COUNTED = /^(.+)_(?:requests|calls)$/;
 /** Prefixes of tool names at OpenRouter and xAI. */
 const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** Returns the unit of a tool, given the vendor's name of the tool. The name can have the suffix of a count. */
+/** Returns the unit of a tool. The vendor's name of the tool can have the suffix of a count. */
 export function toolUnit(tool: string): ToolUnit {
   const name = tool.toLowerCase().replace(OWNER, '');
   const counted = COUNTED.exec(name)?.[1] ?? name;
   return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
-/** OpenRouter's total of all executed tools. It includes tools that also have separate counts. */
+/** OpenRouter's total of all executed tools, including those with separate counts. */
 const EXECUTED = 'tool_calls_executed';
 
 export function readToolUses(counts: unknown): ToolUses | null {
@@ -64,13 +64,13 @@ export function readToolUses(counts: unknown): ToolUses | null {
   return uses;
 }
 
-/** OpenRouter's number of calls that models requested, whether or not they ran. */
+/** OpenRouter's number of requested calls, whether or not they ran. */
 const REQUESTED = 'tool_calls_requested';
 
 interface ReportedUses {
-  /** Number of uses by unit, including counts of zero. */
+  /** Number of uses by unit, including zero. */
   readonly uses: ToolUses;
-  /** Whether the vendor counts every tool, so that tools without a count were not used. */
+  /** Whether the vendor counts every tool. */
   readonly areAll: boolean;
 }
 
@@ -97,18 +97,18 @@ const search = (countOf: (value: unknown) => unknown): CountingMember => ({
 });
 
 const MEMBERS: Readonly<Record<string, CountingMember>> = {
-  // Used by OpenRouter.
+  // OpenRouter.
   server_tool_use: requests,
   server_tool_use_details: requests,
-  // Used by xAI.
+  // xAI.
   server_side_tool_usage_details: requests,
   server_side_tool_usage: byTool((count) => count),
-  // Used by DashScope, in chat and responses.
+  // DashScope, in chat and responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
-  // Used by Volcengine Ark.
+  // Volcengine Ark.
   tool_usage: byTool((count) => count),
-  // Perplexity: the tool uses of an agent, the queries of a research call, or the context size of a single search.
+  // Perplexity: tool uses of an agent, queries of a research call, or the context size of a single search.
   tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },
   num_search_queries: search((count) => count),
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
@@ -128,10 +128,7 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
   return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
 }
 
-/**
- * Reads tool uses from vendor-specific members of a chat or responses usage object; `null` if there are none. If a relay reports a use under several
- * names, the maximum counts.
- */
+/** Reads tool counts of chat or responses usage; `null` if there are none. The greatest of several names for a use applies. */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
   // Fast path for nearly all calls. The code below would dominate the cost of reading usage.
   const searches = readCount(searchesIn(usage));
@@ -165,7 +162,7 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts tool uses that a response shows. Each use counts once, however often it appears. At most `TOOL_USES_MAX` uses are counted. */
+/** Counts tool uses in a response, each once and at most `TOOL_USES_MAX`. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
@@ -173,7 +170,6 @@ export class ShownUses {
     if (this.#seen.size < TOOL_USES_MAX) this.#seen.set(place.slice(0, PLACE_CHARACTERS_MAX), unit);
   }
 
-  /** Removes a use that failed. */
   forget(place: string): void {
     this.#seen.delete(place.slice(0, PLACE_CHARACTERS_MAX));
   }
@@ -185,5 +181,5 @@ export class ShownUses {
   }
 }
 
-/** Maximum length of an id. The ids of vendors are shorter. */
+/** Vendors' ids are shorter. */
 const PLACE_CHARACTERS_MAX = 256;

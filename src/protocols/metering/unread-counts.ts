@@ -4,10 +4,7 @@ import { isOfCache } from './cache-counts.ts';
 import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
-/**
- * Finds counts that vendors might bill but that no row of `usageUnits` reads: tokens outside the totals, and tool uses under unknown names.
- * Their paths are recorded on the call. `cache-counts.ts` handles cache counts.
- */
+/** Returns paths of counts that might be billed but that no unit covers, for the call record. */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
   const note = (place: string): void => {
@@ -35,7 +32,7 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
-/** What a member counts, judged by its name. `none`: nothing that is billed in addition to the totals. */
+/** What a member counts, by its name. `none`: nothing that is billed in addition to the totals. */
 type Kind = 'uses' | 'tokens' | 'none';
 
 const OF_TOOLS =
@@ -44,14 +41,13 @@ const OF_TOKENS = /_tokens$|_audio_seconds$/;
 /** Names of details and copies of the totals, and of draft and predicted output. */
 const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
-/** Names of amounts of money, times and limits. */
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
 /** Members that repeat other counts: the sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
-/** Names of tokens that most vendors include in the output. Perplexity's citations and separate reasoning have their own units. */
+/** Tokens that the output includes, or that have their own units (Perplexity). */
 const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
 
-/** Cached by name. Nearly all reports have the same dozen names, and matching the patterns would be a third of the cost of reading usage. */
+/** A cache: matching the patterns would be a third of the cost of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 

@@ -1,18 +1,9 @@
-/**
- * Units in which providers count usage. Addition, bounds, charges, price keys, call records, the admin API and the CLI are derived from this table;
- * `protocols/` determines whether a provider reports a unit.
- */
+/** Units in which providers count usage. Bounds, price keys, call records, the admin API and the CLI are derived from this table. */
 export interface UsageUnit {
-  /**
-   * What the unit counts: input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side do not overlap and
-   * add up to its total.
-   */
+  /** Input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side add up to its total without overlap. */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
-  /**
-   * The bound that the unit shares with other units, and its order within the bound: units with a lower `turn` are counted first and cut
-   * last. `null`: the unit has no bound.
-   */
+  /** The bound that the unit shares with others. Units with a lower `order` are counted first and cut last. `null`: no bound. */
   readonly bound: UnitBound | null;
   /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
   readonly column: string | null;
@@ -22,112 +13,107 @@ export interface UnitPrice {
   /** Key of the price in the configuration. Call records contain it as `<key>NanoPerMillion`, or as `<key>Nano` for a price per use. */
   readonly key: string;
   readonly per: 'million' | 'one';
-  /** The price applies only to calls that are charged on this basis. */
   readonly basis: 'tokens' | 'searchUnits';
   /** Key of the price that is used if this one is missing; `null`: the unit is then free. */
   readonly standIn: 'input' | 'output' | 'imageOutput' | null;
-  /** Whether uses without a price are recorded on the call, counted and logged. Absent: no. */
+  /** Whether uses without a price are recorded on the call, counted and logged. */
   readonly isMarked?: boolean;
 }
 
 export interface UnitBound {
   readonly name: 'inputTokens' | 'outputTokens' | 'searchUnits' | 'toolUses';
-  readonly turn: number;
+  readonly order: number;
 }
 
 /** Maximum number of tool uses charged per call. Deep research takes some hundred searches. */
 export const TOOL_USES_MAX = 1_000;
 
-function toolUses<const Key extends string, const Turn extends number>(key: Key, turn: Turn) {
+function toolUses<const Key extends string, const Order extends number>(key: Key, order: Order) {
   return {
     side: 'other',
     price: { key, per: 'one', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'toolUses', turn },
+    bound: { name: 'toolUses', order },
     column: null,
   } as const;
 }
 
-/** The units in the order in which prices, records and the admin API list them. */
 export const usageUnits = {
   inputTokens: {
     side: 'input',
     price: { key: 'input', per: 'million', basis: 'tokens', standIn: null },
-    bound: { name: 'inputTokens', turn: 0 },
+    bound: { name: 'inputTokens', order: 0 },
     column: 'input_tokens',
   },
   cachedInputTokens: {
     side: 'input',
     price: { key: 'cachedInput', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 9 },
+    bound: { name: 'inputTokens', order: 9 },
     column: 'cached_input_tokens',
   },
-  /** Input tokens written to the provider's cache for five minutes, or for an unspecified time. */
+  /** Input tokens written to the cache for five minutes, or for an unspecified time. */
   cacheWriteTokens: {
     side: 'input',
     price: { key: 'cacheWrite', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 1 },
+    bound: { name: 'inputTokens', order: 1 },
     column: 'cache_write_tokens',
   },
   cacheWrite1hTokens: {
     side: 'input',
     price: { key: 'cacheWrite1h', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 2 },
+    bound: { name: 'inputTokens', order: 2 },
     column: 'cache_write_1h_tokens',
   },
   imageInputTokens: {
     side: 'input',
     price: { key: 'imageInput', per: 'million', basis: 'tokens', standIn: 'input' },
-    bound: { name: 'inputTokens', turn: 3 },
+    bound: { name: 'inputTokens', order: 3 },
     column: 'image_input_tokens',
   },
   audioInputTokens: {
     side: 'input',
     price: { key: 'audioInput', per: 'million', basis: 'tokens', standIn: 'input', isMarked: true },
-    bound: { name: 'inputTokens', turn: 4 },
+    bound: { name: 'inputTokens', order: 4 },
     column: null,
   },
-  /** Tokens of sources that research models cite, if the provider counts them separately from input. */
+  /** Tokens of sources that research models cite, if the input excludes them. */
   citationTokens: {
     side: 'input',
     price: { key: 'citations', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'inputTokens', turn: 5 },
+    bound: { name: 'inputTokens', order: 5 },
     column: null,
   },
   outputTokens: {
     side: 'output',
     price: { key: 'output', per: 'million', basis: 'tokens', standIn: 'imageOutput' },
-    bound: { name: 'outputTokens', turn: 0 },
+    bound: { name: 'outputTokens', order: 0 },
     column: 'output_tokens',
   },
-  /** The share of `outputTokens` that was reasoning. It is not charged separately, but can determine which prices apply to its run. */
+  /** The share of `outputTokens` that was reasoning. It is not charged, but can determine which prices apply. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   imageOutputTokens: {
     side: 'output',
     price: { key: 'imageOutput', per: 'million', basis: 'tokens', standIn: 'output' },
-    bound: { name: 'outputTokens', turn: 1 },
+    bound: { name: 'outputTokens', order: 1 },
     column: 'image_output_tokens',
   },
   audioOutputTokens: {
     side: 'output',
     price: { key: 'audioOutput', per: 'million', basis: 'tokens', standIn: 'output', isMarked: true },
-    bound: { name: 'outputTokens', turn: 2 },
+    bound: { name: 'outputTokens', order: 2 },
     column: null,
   },
-  /**
-   * Reasoning tokens that the provider counts separately from output. Each round of a research call generates reasoning; it can be much
-   * longer than the longest output, but not longer than a context. The unit therefore shares the bound of the input.
-   */
+  /** Reasoning tokens that the output excludes. The context limits them, so they share the bound of the input. */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
-    bound: { name: 'inputTokens', turn: 6 },
+    bound: { name: 'inputTokens', order: 6 },
     column: null,
   },
-  /** Search units of some rerank providers. One unit is a query with up to 100 documents. */
+  /** One search unit is a query with up to 100 documents. */
   searchUnits: {
     side: 'other',
     price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
-    bound: { name: 'searchUnits', turn: 0 },
+    bound: { name: 'searchUnits', order: 0 },
     column: 'search_units',
   },
   webSearches: toolUses('perWebSearch', 0),
@@ -137,10 +123,7 @@ export const usageUnits = {
   containers: toolUses('perContainer', 4),
   /** Uses of all other provider tools, such as MCP servers and searches outside the web. */
   otherToolUses: toolUses('perToolUse', 5),
-  /**
-   * Rounds on the provider's side, detected by tool uses or listed turns. In each round, the model reads its context again. Rounds are
-   * never charged directly.
-   */
+  /** Rounds at the provider, each of which reads the context again. They are never charged. */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
   /** Number of times that the provider summarized the context. The tokens of the summaries count in other units. */
   compactions: { side: 'other', price: null, bound: null, column: null },
@@ -168,7 +151,7 @@ export type TokenPriceFields = {
   readonly [Key in Exclude<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]: bigint;
 } & { readonly [Key in Extract<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]?: bigint };
 
-/** Prices of all units. A missing price per use is `null` or absent. */
+/** A missing price per use is `null` or absent. */
 export type UnitPriceFields = TokenPriceFields & {
   readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
 } & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };
@@ -207,14 +190,12 @@ export const pricedUnits: readonly PricedUnit[] = unitNames.flatMap((name) => {
   ];
 });
 
-/** Units that have a column in `calls`. Other units are stored in `other_units`. */
 export const unitColumns = unitNames.flatMap((unit) => {
   const { column } = usageUnits[unit];
   return column === null ? [] : [{ unit, column }];
 });
 export const otherUnits = unitsWhere(({ column }) => column === null);
 
-/** Units that the admin API shows: units that have a column, and units that can be charged. */
 export const shownUnits = unitsWhere(({ column, price }) => column !== null || price !== null);
 
 export const tokenUnits = unitsWhere(({ side }) => side !== 'other');

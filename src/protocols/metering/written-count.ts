@@ -6,19 +6,19 @@ import {
   NONE,
   type PathNode,
   TEXT,
-  type Verdict,
+  type TextClass,
   type WrittenRules,
 } from './written-paths.ts';
 
-/** Size of reasoning text relative to its encrypted form, which is base64 of about as many bytes. */
+/** Size of reasoning text relative to its encrypted form in base64. */
 const OPAQUE_SHARE = 3 / 4;
 export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** Counts the text that a model wrote, in several counters. Text within an object that is judged counts once the judgment is known. */
+/** Counts text by the model. The text of an object counts once the selectors show who wrote it. */
 export class WrittenCount {
-  /** Number of texts. The next fields describe the last one: its offsets, counter and run. */
+  /** The next fields describe the last text. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -28,17 +28,15 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter that has pending bytes; `NONE` if no counter has any, `SEVERAL` if several do. */
+  /** The counter with pending bytes; `NONE`: no counter, `SEVERAL`: several. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
   readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** Number of pending bytes before the current JSON container. */
+  /** Pending bytes before the current JSON container. */
   #before = 0;
-  /**
-   * The counter that received all pending bytes of the last judged object; `NONE` if several counters did, or if some bytes did not count.
-   */
+  /** The counter that received all bytes of the last object; `NONE` if several did, or if some bytes did not count. */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
@@ -52,7 +50,6 @@ export class WrittenCount {
     this.#runs = new Array(runs).fill(undefined);
   }
 
-  /** Number of base64 images within the text. */
   get pictures(): number {
     return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
   }
@@ -62,7 +59,7 @@ export class WrittenCount {
     return this.#sizeWith(OPAQUE_SHARE);
   }
 
-  /** The same as `sizeBytes`, excluding encrypted reasoning. */
+  /** `sizeBytes` without encrypted reasoning. */
   get visibleBytes(): number {
     return this.#sizeWith(0);
   }
@@ -76,17 +73,17 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** Returns the counters including pending bytes, which are judged by the selector values received so far. */
+  /** Includes pending bytes, by the selector values received so far. */
   #withPending(): readonly number[] {
-    const verdict = this.#verdict();
-    return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#judged(counter, verdict));
+    const textClass = this.#textClass();
+    return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#bytesOf(counter, textClass));
   }
 
-  #judged(counter: number, verdict: Verdict): number {
+  #bytesOf(counter: number, textClass: TextClass): number {
     const pending = this.#pending;
-    if (verdict === 'none') return 0;
-    if (verdict === 'written' || counter === ENCRYPTED) return pending[counter]!;
-    if (counter === TEXT || verdict === 'encrypted') return 0;
+    if (textClass === 'none') return 0;
+    if (textClass === 'written' || counter === ENCRYPTED) return pending[counter]!;
+    if (counter === TEXT || textClass === 'encrypted') return 0;
     return pending[counter]! + (counter === FIRST_REASONING ? pending[TEXT]! : 0);
   }
 
@@ -106,10 +103,7 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /**
-   * Whether the last object consisted only of the last text, and all of that text counted. A similar object can then be counted by its size
-   * alone.
-   */
+  /** Whether the last object consisted only of the last text, and all of it counted. Similar objects can then be counted by size. */
   get hasWrittenText(): boolean {
     const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
     return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
@@ -146,16 +140,16 @@ export class WrittenCount {
     this.#hasSelectors = true;
   }
 
-  #verdict(): Verdict {
-    return this.#rules.judge?.(this.#selectors) ?? 'written';
+  #textClass(): TextClass {
+    return this.#rules.classify?.(this.#selectors) ?? 'written';
   }
 
-  judge(): void {
+  endObject(): void {
     const pendingIn = this.#pendingIn;
     if (pendingIn === NONE && !this.#hasSelectors) return;
-    // Even objects without text are judged, because they can determine how later objects are judged.
-    const verdict = this.#verdict();
-    if (pendingIn >= 0 && verdict === 'written') {
+    // Objects without text are classified, too, because the class of later objects can depend on them.
+    const textClass = this.#textClass();
+    if (pendingIn >= 0 && textClass === 'written') {
       this.#writtenIn = pendingIn;
       this.#writtenBytes = this.#pending[pendingIn]!;
       this.#bytes[pendingIn]! += this.#writtenBytes;
@@ -163,7 +157,7 @@ export class WrittenCount {
     } else if (pendingIn !== NONE) {
       this.#writtenIn = NONE;
       for (let counter = 0; counter < this.#bytes.length; counter++) {
-        this.#bytes[counter]! += this.#judged(counter, verdict);
+        this.#bytes[counter]! += this.#bytesOf(counter, textClass);
       }
       this.#pending.fill(0);
     }

@@ -23,7 +23,7 @@ const STRING = 4;
 const SKIPPED = 5;
 const OVER = 6;
 
-/** A local copy of the imported table, because reading an imported binding in a loop is slower. */
+/** A local copy, because reading an imported binding in a loop is slower. */
 const SPECIAL = SPECIAL_BYTES;
 
 /** Parses JSON incrementally and counts the strings at the paths of a protocol. */
@@ -40,12 +40,12 @@ export class WrittenJson {
   #depth = 0;
   /** Number of open containers that are skipped or counted as JSON. */
   #skippedDepth = 0;
-  /** The counter and the run of the current string, or of the container that is counted as JSON. */
+  /** Counter and run of the current string, or of the container that is counted as JSON. */
   #counter = NONE;
   #run = NONE;
   #stateAfterString = AFTER_VALUE;
   readonly #plainTexts = new PlainTexts();
-  /** Offset of a token that continues beyond the received bytes; `NONE` if no token does. */
+  /** Offset of a token that continues beyond the received bytes; otherwise `NONE`. */
   cutAt = NONE;
 
   constructor(root: PathNode, count: WrittenCount, isInLines: boolean) {
@@ -119,7 +119,7 @@ export class WrittenJson {
     return bytes.length;
   }
 
-  /** Reads a key. Skips members that are on no path, and stops at the value of a member that is on a path. */
+  /** Reads a key. Skips members that are on no path. */
   #key(bytes: Buffer, start: number, isLast: boolean): number {
     const node = this.#open[this.#depth - 1]!;
     let from = start;
@@ -128,7 +128,7 @@ export class WrittenJson {
       while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
       if (bytes[at] !== QUOTE) {
         if (at === bytes.length && !isLast && at - from <= SELECTOR_BYTES_MAX) return this.#cut(bytes, from);
-        // The key is too long or contains an escape. Names on a path are short and contain no escapes.
+        // The key is too long or contains an escape, so it is on no path.
         this.#node = null;
         this.#beginString(NONE, NONE, AFTER_KEY);
         return from + 1;
@@ -176,7 +176,7 @@ export class WrittenJson {
         this.#beginString(node?.counter ?? NONE, node?.run ?? NONE, AFTER_VALUE);
         return this.#string(bytes, start + 1, isLast);
       case OPEN_BRACE:
-        if (node !== null && (node.members.length > 0 || node.isJudged)) this.#enter(node, true);
+        if (node !== null && (node.members.length > 0 || node.isClassified)) this.#enter(node, true);
         else this.#skip(node);
         break;
       case OPEN_BRACKET:
@@ -206,11 +206,11 @@ export class WrittenJson {
       return;
     }
     this.#depth--;
-    if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isJudged) this.#count.judge();
+    if (this.#isObject[this.#depth] && this.#open[this.#depth]!.isClassified) this.#count.endObject();
     this.#state = this.#depth === 0 ? OVER : AFTER_VALUE;
   }
 
-  /** Skips a container, which is counted as JSON if its path requires it. */
+  /** Skips a container. It is counted as JSON if its path requires it. */
   #skip(node: PathNode | null): void {
     this.#counter = node?.isJson ? node.counter : NONE;
     this.#skippedDepth = 1;

@@ -1,33 +1,30 @@
-/**
- * Where a JSON value contains text by the model, as paths such as `choices[].delta.content`, where `[]` means each item of an array. Text at other
- * paths, such as search results or tool output, is not the model's.
- */
+/** Where a JSON value contains text by the model, as paths such as `choices[].delta.content`; `[]` means each item of an array. */
 interface WrittenPaths {
   readonly text: readonly string[];
-  /** Paths of text that some providers send as an object in place of a string. The size of its JSON counts. */
+  /** Paths of text that some providers send as an object. The size of its JSON counts. */
   readonly json?: readonly string[];
   /** Paths of reasoning, in groups. Providers send the same reasoning at several paths, so only the largest group counts. */
   readonly reasoning?: readonly (readonly string[])[];
-  /** Paths of encrypted reasoning in base64, an alternative form of the groups above. */
+  /** Paths of encrypted reasoning in base64, an alternative to the groups above. */
   readonly encrypted?: readonly string[];
-  /** Path of the objects that are judged separately. Absent: the whole value is judged or, in a stream, each event. */
-  readonly judged?: string;
-  /** Selectors: paths of strings and numbers by which an object is judged. Values have at most 64 bytes. */
+  /** Path of the objects whose text is classified separately. Absent: the whole value or, in a stream, each event. */
+  readonly classified?: string;
+  /** Paths of strings and numbers by which an object's text is classified. Values have at most 64 bytes. */
   readonly selectors?: readonly string[];
-  /** Whether the name of an event is used if the event lacks the first of `selectors`. Absent: no. */
+  /** Whether the name of an event replaces a missing first selector. */
   readonly isNamedByEvent?: boolean;
 }
 
-/** What to count in a judged object: the text as declared, all text as reasoning, only encrypted reasoning, or nothing. */
-export type Verdict = 'written' | 'reasoning' | 'encrypted' | 'none';
+/** What counts in an object: the text as the paths declare it, all text as reasoning, only encrypted reasoning, or nothing. */
+export type TextClass = 'written' | 'reasoning' | 'encrypted' | 'none';
 
 export interface WrittenRules {
   readonly paths: CompiledPaths;
-  /** Judges an object by its selector values (`null` if missing). Absent: everything counts as declared. */
-  judge?(selectors: readonly (string | null)[]): Verdict;
+  /** Classifies the text of an object by its selector values (`null` if missing). Absent: all text counts as declared. */
+  classify?(selectors: readonly (string | null)[]): TextClass;
 }
 
-/** Numbers of the counters: text, encrypted reasoning, and one for each group of reasoning. */
+/** Indices of counters. Each group of reasoning has one, from `FIRST_REASONING`. */
 export const TEXT = 0;
 export const ENCRYPTED = 1;
 export const FIRST_REASONING = 2;
@@ -43,7 +40,7 @@ export interface PathNode {
   /** Index of the `DataRuns` for this path. */
   run: number;
   selector: number;
-  isJudged: boolean;
+  isClassified: boolean;
 }
 
 interface PathMember {
@@ -60,7 +57,7 @@ export interface CompiledPaths {
 }
 
 export function compilePaths(paths: WrittenPaths): CompiledPaths {
-  const { text, json = [], reasoning = [], encrypted = [], judged, selectors = [], isNamedByEvent = false } = paths;
+  const { text, json = [], reasoning = [], encrypted = [], classified, selectors = [], isNamedByEvent = false } = paths;
   const root = emptyNode();
   for (const [run, path] of text.entries()) Object.assign(nodeAt(root, path), { counter: TEXT, run });
   for (const path of json) Object.assign(nodeAt(root, path), { counter: TEXT, isJson: true });
@@ -69,7 +66,7 @@ export function compilePaths(paths: WrittenPaths): CompiledPaths {
     for (const path of names) nodeAt(root, path).counter = FIRST_REASONING + group;
   }
   for (const [selector, path] of selectors.entries()) nodeAt(root, path).selector = selector;
-  if (judged !== undefined) nodeAt(root, judged).isJudged = true;
+  if (classified !== undefined) nodeAt(root, classified).isClassified = true;
   const counters = FIRST_REASONING + Math.max(reasoning.length, 1);
   return { root, counters, runs: text.length, selectors: selectors.length, isNamedByEvent };
 }
@@ -87,7 +84,7 @@ function emptyNode(): PathNode {
     isJson: false,
     run: NONE,
     selector: NONE,
-    isJudged: false,
+    isClassified: false,
   };
 }
 

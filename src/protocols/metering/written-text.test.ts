@@ -84,21 +84,21 @@ describe('the text of events', () => {
     assert.deepEqual([written.sizeBytes, written.visibleBytes], [300, 4]);
   });
 
-  it('judges each object by its selector values, before or after the text', () => {
+  it('classifies each object by its selector values, before or after the text', () => {
     const paths = compilePaths({
       text: ['items[].text'],
       reasoning: [[]],
-      judged: 'items[]',
+      classified: 'items[]',
       selectors: ['items[].type', 'items[].n'],
     });
-    const judge: WrittenRules['judge'] = ([type, n]) =>
+    const classify: WrittenRules['classify'] = ([type, n]) =>
       type === 'result' ? 'none' : type === 'thought' || n === '12' ? 'reasoning' : 'written';
     const items =
       '{"type":"result","text":"12345678"},{"text":"1234","type":"thought"},{"text":"1","n":12},{"text":"12"}';
-    const written = new WrittenText({ paths, judge });
+    const written = new WrittenText({ paths, classify });
     written.add(Buffer.from(`data: {"items":[${items}]}\n\n`));
     assert.equal(written.sizeBytes, 5 + 2);
-    const open = new WrittenText({ paths, judge });
+    const open = new WrittenText({ paths, classify });
     open.addPart(Buffer.from('data: {"items":[{"type":"result","text":"1234'), false);
     assert.equal(open.sizeBytes, 0);
     open.addPart(Buffer.from('5678"},{"text":"12'), false);
@@ -108,7 +108,7 @@ describe('the text of events', () => {
   it('uses the event name in place of a missing type', () => {
     const rules: WrittenRules = {
       paths: compilePaths({ text: ['delta'], selectors: ['type'], isNamedByEvent: true }),
-      judge: ([type]) => (type === 'text' ? 'written' : 'none'),
+      classify: ([type]) => (type === 'text' ? 'written' : 'none'),
     };
     for (const event of ['event: text\ndata: {"delta":"abc"}', 'event:text\r\ndata: {"delta":"abc"}']) {
       assert.equal(sizeOf(`${event}\n\n`, rules), 3, event);

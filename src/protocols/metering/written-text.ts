@@ -10,7 +10,7 @@ const SPACE = 0x20;
 
 const DATA = Buffer.from('data:');
 const NAME = Buffer.from('event:');
-/** Number of bytes that suffice to identify a line: a byte order mark and a field name. */
+/** Bytes that identify a line: a byte order mark and a field name. */
 const LINE_BYTES = 9;
 
 const IN_DATA = 0;
@@ -20,20 +20,17 @@ const OTHER_LINE = 2;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Measures the text that a model wrote, in the events of a stream or in a non-streaming response. Finds the strings at the paths of a
- * protocol in one pass, without building values. Invalid JSON stops the reading of its event. Only selector values and the beginning of an
- * incomplete token are kept in memory.
+ * Measures the text that a model wrote, in a stream or a non-streaming response, in one pass and without building values. Invalid JSON
+ * stops the reading of its event. Only selector values and the beginning of an incomplete token are kept in memory.
  */
 export class WrittenText {
   readonly #count: WrittenCount;
   readonly #json: WrittenJson;
   readonly #paths: CompiledPaths;
   readonly #similar = new SimilarEvents();
-  /** State at the start of an event: at the start of a line, or directly in JSON. */
   readonly #start: number;
   #line: number;
   #isAfterCr = false;
-  /** An incomplete token at the end of the previous chunk. */
   #rest = NO_BYTES;
 
   /** @param isStream whether the bytes are an event stream; otherwise they are one JSON value */
@@ -62,10 +59,7 @@ export class WrittenText {
     this.addPart(events, true);
   }
 
-  /**
-   * Counts complete events that need no other processing. Later events that differ from them in only one text can be counted by
-   * `addSimilar`.
-   */
+  /** Counts complete events that need no other processing. `addSimilar` can count later events that differ only in one text. */
   addPassed(events: Buffer): void {
     const count = this.#count;
     const wasAtEvent = this.#isAtEvent;
@@ -75,7 +69,7 @@ export class WrittenText {
     if (isOneText) this.#similar.note(events, count.textStart, count.textEnd);
   }
 
-  /** Counts events that are similar to the last counted ones. Returns false if they are not similar. */
+  /** Counts events that are similar to the last counted ones; otherwise returns false. */
   addSimilar(events: Buffer): boolean {
     const sizeBytes = this.#similar.textBytesIn(events);
     if (sizeBytes === -1) return false;
@@ -96,7 +90,7 @@ export class WrittenText {
     if (isLast) this.#endEvent();
   }
 
-  /** Reads the bytes. Returns the offset of an incomplete token at the end, or the end of the bytes. */
+  /** Returns the offset of an incomplete token at the end, or the end of the bytes. */
   #read(bytes: Buffer, isLast: boolean): number {
     const end = bytes.length;
     let at = 0;
@@ -141,7 +135,6 @@ export class WrittenText {
     return Math.max(at, start + 1);
   }
 
-  /** Uses the event name as the first selector value, even if it is incomplete. */
   #name(bytes: Buffer, start: number): void {
     if (!this.#count.lacksSelector(0)) return;
     let end = start;
@@ -150,7 +143,7 @@ export class WrittenText {
   }
 
   #endEvent(): void {
-    this.#count.judge();
+    this.#count.endObject();
     this.#json.begin();
     this.#line = this.#start;
   }

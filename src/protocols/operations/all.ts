@@ -30,7 +30,7 @@ const jsonByName: ReadonlyMap<string, JsonOperation> = new Map(
   operations.flatMap((operation) => ('read' in operation ? [[operation.name, operation] as const] : [])),
 );
 
-/** Returns the operation with this name. Worker threads call this. */
+/** Called in worker threads. */
 export function jsonOperationOf(name: string): JsonOperation {
   const operation = jsonByName.get(name);
   if (operation === undefined) throw new Error(`unknown JSON operation ${name}`);

@@ -9,7 +9,6 @@ import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax, type Splice } from './operation.ts';
 
-/** Creation of chat completions (contract 4.1). */
 export const chat = jsonOperation({
   name: 'chat',
   protocol: chatProtocol,
@@ -64,13 +63,10 @@ function audioFormat(fields: BodyFields): string | null {
   return isRecord(asked) && typeof asked.format === 'string' ? asked.format : null;
 }
 
-/** Maximum bytes of the member `audio` of a request, which consists of a voice and a format. */
+/** Maximum bytes of the member `audio`, which consists of a voice and a format. */
 const AUDIO_BYTES_MAX = 4_096;
 
-/**
- * Returns the splice that makes the provider report usage at the end of a stream; `null` if the client already requests it. Chat streams do not
- * report usage otherwise.
- */
+/** Returns the splice that makes the provider report usage at the end of a stream; `null` if the client already requests it. */
 function includeUsageSplice(fields: BodyFields): Splice | null {
   const options = fields.optionalObject('stream_options');
   if (options === null) {

@@ -11,7 +11,7 @@ import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
 
-/** Responses compaction (contract 2.1, 4.3). Compaction is never streamed. The gateway validates the response before it charges it. */
+/** Responses compaction (contract 2.1, 4.3). It is never streamed. */
 export const compact = jsonOperation({
   name: 'compact',
   protocol: chatProtocol,

@@ -1,10 +1,7 @@
 import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
 
-/**
- * Returns the continuation keys of a responses or compact request. It may refer to a stored response, or contain encrypted content that only the
- * provider that created it can read.
- */
+/** Returns keys of what the request refers to: a stored response, or encrypted content that only its provider can read. */
 export function continuationKeysOf(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');

@@ -2,7 +2,6 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { Estimate } from './estimate.ts';
 
-/** Token counting of the messages protocol (contract 4.7). */
 export const countTokens: Estimate = {
   name: 'messages.count_tokens',
   kind: 'messages',

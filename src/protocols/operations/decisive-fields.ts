@@ -1,9 +1,6 @@
 import { foldedName } from '../../lib/folded-name.ts';
 
-/**
- * Fields that affect the cost of a call. At the top level they must be spelled exactly and must not be repeated. This applies to all operations: the
- * gateway forwards even the fields that an operation ignores, and a provider might read them.
- */
+/** Fields that affect the cost, for some operation or provider. At the top level they must be spelled exactly and not be repeated. */
 export const DECISIVE_FIELDS = [
   ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
   ...['tools', 'tool_choice', 'functions'],

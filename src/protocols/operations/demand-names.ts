@@ -3,29 +3,25 @@ import { MemberNames } from '../../lib/json/member-names.ts';
 import { serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 
-/**
- * How request members affect the cost of a call, in the spellings of all vendors. The meanings are bits, because one name can have several meanings
- * that depend on its position, and each name is looked up once.
- */
+/** How members affect the cost of a call, for all vendors. Bits, because a name can have several meanings by position. */
 export const Meaning = {
   content: 1 << 0,
   tools: 1 << 1,
   toolServers: 1 << 2,
-  /** Data for the caller, which the model does not read. */
+  /** Data for the client, which the model does not read. */
   free: 1 << 3,
   prediction: 1 << 4,
   more: 1 << 5,
   ownModel: 1 << 6,
-  /** Names other models. The value is a name, a list of names, or objects that each have a member with a name. */
+  /** A name of another model, a list of names, or objects with a name. */
   models: 1 << 7,
   /** Like `models`, but the keys of the object can also be model names. */
   modelMap: 1 << 8,
-  /** The name of the model, in an object that describes a model. */
   modelId: 1 << 9,
   limit: 1 << 10,
   thinking: 1 << 11,
   choices: 1 << 12,
-  /** The number of choices. The name is short, so it has this meaning only near the top level. */
+  /** Restricts the meaning to members near the top level, for short names. */
   nearTop: 1 << 13,
   toolCalls: 1 << 14,
   thinks: 1 << 15,
@@ -49,7 +45,6 @@ export const Meaning = {
   threshold: 1 << 28,
   /** Repeats tools that another member of the request offers. */
   toolChoice: 1 << 29,
-  /** The name has no known meaning and is not a documented setting. */
   unknown: 1 << 30,
 } as const;
 
@@ -106,7 +101,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
   [Meaning.trigger, ['trigger']],
   [Meaning.toolChoice, ['tool_choice']],
   [Meaning.threshold, ['value', 'compact_threshold']],
-  // Settings without an effect on the cost. They can also appear in an entry of a list of models.
+  // Settings without an effect on the cost. They can also appear in a list of models.
   [
     0,
     [
@@ -120,7 +115,6 @@ const meanings = new Map<string, number>();
 for (const [meaning, names] of NAMES) {
   for (const name of names) meanings.set(name, (meanings.get(name) ?? 0) | meaning);
 }
-// A name also has the meanings of the suffixes that it ends with.
 for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith('*'))) {
   for (const [name, own] of meanings) {
     if (foldedName(name).endsWith(foldedName(suffix.slice(1)))) meanings.set(name, own | meaning);
@@ -130,7 +124,7 @@ for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith
 const KEYS = new MemberNames(...meanings.keys());
 const MEANINGS = Int32Array.from(meanings.values());
 
-/** Returns the meanings of a key as a bit set. `bytes[start, end)` is the key without quotes. */
+/** Returns a bit set. `bytes[start, end)` is the key without quotes. */
 export function meaningOf(bytes: Buffer, start: number, end: number): number {
   const index = KEYS.find(bytes, start, end);
   return index === -1 ? Meaning.unknown : MEANINGS[index]!;

@@ -11,11 +11,10 @@ import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
 import { type Demand, plainDemand } from './operation.ts';
 
-/** Maximum bytes of a type name. Type names have up to 64 characters, and each can be a six-byte escape. */
+/** Type names have up to 64 characters, and each can be a six-byte escape. */
 const TYPE_BYTES_MAX = 6 * 64;
 const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
-/** Maximum depth that counts as near the top level. The request itself has depth 1. */
 const NEAR_TOP_DEPTH_MAX = 2;
 
 const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
@@ -33,9 +32,8 @@ interface OpenEdit {
 }
 
 /**
- * Reads what multiplies the cost of a request, in the spellings of all vendors with similar APIs, since a relay might forward the request to any of
- * them. Members with an unexpected form are ignored. If several members specify the same quantity, the highest value is used. See
- * `docs/reservations.md`.
+ * Reads what multiplies the cost of a request (`docs/reservations.md`), in the spellings of all vendors, because a relay might forward it
+ * to any of them. Members with an unexpected form are ignored. If several members specify a quantity, the highest value is used.
  */
 export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
@@ -52,7 +50,6 @@ export class DemandReader extends ContentDemand {
   readonly #terms: { [Name in TermName]?: string } = {};
   #audioOutput: string | null = null;
   #tool: OpenTool | null = null;
-  /** If true, only model names are collected. */
   #isForModelsOnly = false;
   #edit: OpenEdit | null = null;
 
@@ -62,11 +59,7 @@ export class DemandReader extends ContentDemand {
     this.#reader = fields.reader();
   }
 
-  /**
-   * Reads the references of the request to provider state. The same pass collects the demand that `demand` returns.
-   *
-   * @throws GatewayError `invalidRequest`, like `readNamedState`.
-   */
+  /** Reads references to provider state and, in the same pass, the demand that `demand` returns. */
   named(table: RequestTable): NamedState {
     return readNamedState(this.#reader, table, this);
   }
@@ -75,7 +68,7 @@ export class DemandReader extends ContentDemand {
     return this.#choices;
   }
 
-  /** @throws GatewayError `invalidRequest` if the request names too many models. */
+  /** @throws GatewayError `invalidRequest` if the request names too many models */
   demand(continues: Demand['continues']): Demand {
     const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
@@ -99,7 +92,7 @@ export class DemandReader extends ContentDemand {
   readMember(json: JsonReader, isRequest: boolean): Reads {
     const { bytes, keyStart: start, keyEnd: end, kind } = json;
     const meaning = meaningOf(bytes, start, end);
-    // Most settings return here, without further checks.
+    // Most settings return here.
     if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
     if ((meaning & Meaning.content) !== 0) {
       this.content = decodeString(bytes, start, end);
@@ -159,7 +152,6 @@ export class DemandReader extends ContentDemand {
   #control(meaning: number, depth: number): void {
     const reader = this.#reader;
     const { kind } = reader;
-    // Most members return here, because their names have no known meaning.
     if (meaning === Meaning.unknown) {
       if (kind === 'object' || kind === 'array') this.#controls(depth);
       return;
@@ -201,7 +193,7 @@ export class DemandReader extends ContentDemand {
     else if (reader.kind === 'array') for (reader.enter(); reader.nextItem(); ) this.#controls(depth);
   }
 
-  /** Reads the members of the next object. Within context management, the object is a potential edit. */
+  /** Reads the members of the next object. Within context management, the object can be an edit. */
   #object(visit: (meaning: number, start: number, end: number) => void): void {
     const reader = this.#reader;
     const outer = this.#edit;
@@ -220,10 +212,7 @@ export class DemandReader extends ContentDemand {
     this.#compactsAboveTokens = Math.min(this.#compactsAboveTokens ?? Number.MAX_SAFE_INTEGER, aboveTokens ?? 0);
   }
 
-  /**
-   * Reads context edits, which can ask the provider to summarize a long input. The value is an edit, a list of edits, or an object with such a list.
-   * Each object in the value may be an edit.
-   */
+  /** Reads context edits, which can ask the provider to summarize a long input. Each object in the value can be an edit. */
   #contextManagement(depth: number): void {
     const outer = this.#edit;
     this.#edit = { isCompaction: false, aboveTokens: null };
@@ -231,7 +220,7 @@ export class DemandReader extends ContentDemand {
     this.#edit = outer;
   }
 
-  /** Reads a member of a context edit: its type, or the input length above which it applies. Returns `false` for other members. */
+  /** Reads the type of a context edit, or the input length above which it applies. Returns `false` for other members. */
   #readEdit(edit: OpenEdit, meaning: number, depth: number): boolean {
     const reader = this.#reader;
     if ((meaning & Meaning.type) !== 0 && reader.kind === 'string') {
@@ -246,7 +235,6 @@ export class DemandReader extends ContentDemand {
     if ((meaning & Meaning.trigger) === 0 || reader.kind !== 'object') return false;
     for (reader.enter(); reader.nextMember(); ) {
       const inner = meaningOf(reader.bytes, reader.keyStart, reader.keyEnd);
-      // The trigger of an edit has its own type, which is ignored.
       if ((inner & Meaning.type) === 0) this.#control(inner, depth + 1);
     }
     return true;
@@ -271,10 +259,7 @@ export class DemandReader extends ContentDemand {
     }
   }
 
-  /**
-   * Reads an object that either describes a model and its settings or maps models to other models, such as `{"gpt":["other"]}`. Only a description
-   * has a member with the name of the model.
-   */
+  /** Reads an object that either describes a model (and then has its name) or maps models to others, such as `{"gpt":["other"]}`. */
   #namedInObject(isMap: boolean, depth: number): void {
     const reader = this.#reader;
     const keys = new NamedModels();
@@ -309,7 +294,7 @@ export class DemandReader extends ContentDemand {
     else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
   }
 
-  /** Reads the next number, rounded up; `null` if it is not a number. Some servers accept numbers in quotes. */
+  /** Rounds up; `null` if the value is not a number. Some servers accept numbers in quotes. */
   #wholeNumber(): number | null {
     const reader = this.#reader;
     const { offset, kind } = reader;
@@ -324,7 +309,7 @@ export class DemandReader extends ContentDemand {
     return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   }
 
-  /** Reads a value that contains tools or tool servers. The provider runs all tools of tool servers. */
+  /** Reads tools or tool servers. The provider runs all tools of tool servers. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
     const { kind } = reader;
@@ -360,7 +345,7 @@ export class DemandReader extends ContentDemand {
     if (tool.models !== null) this.#models.addAll(tool.models);
   }
 
-  /** Reads the settings of a provider tool or the schema of a function, and collects only the models that it names. */
+  /** Collects the models that the settings of a provider tool or the schema of a function name. */
   #parameters(depth: number): void {
     const tool = this.#tool;
     if (tool === null) return;
@@ -394,16 +379,15 @@ export class DemandReader extends ContentDemand {
   }
 }
 
-/** Number of uses that the reservation assumes for each provider tool if the request sets no limit. */
+/** Assumed uses of each provider tool if the request sets no limit. */
 const TOOL_USES = 2;
 
-/** Stands for a value that is longer than any service term with a price and any known type. */
 const TOO_LONG = '…';
 
-/** Thinking tokens that the reservation assumes if a request asks for thinking without a limit. This is the default limit of Qwen models. */
+/** Assumed thinking tokens if a request asks for thinking without a limit: the default limit of Qwen models. */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** Whether the provider runs the tool. The caller runs functions, and other tools whose results the next request contains. */
+/** Whether the provider runs the tool. The client runs functions, and other tools whose results the next request contains. */
 function isServerTool(type: string): boolean {
   return type !== '' && toolRule(type)?.runs !== 'client';
 }

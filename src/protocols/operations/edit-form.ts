@@ -15,7 +15,7 @@ import {
 } from '../image-rules/edit.ts';
 import type { Digest, ModelPlace } from './operation.ts';
 
-/** The place in the form at which the provider's name of the model is inserted, without quotes. */
+/** Where the provider's name of the model is inserted, without quotes. */
 export type FormModelPlace = Omit<ModelPlace, 'isNamed'>;
 
 interface OpenPart {
@@ -27,10 +27,7 @@ interface OpenPart {
   keptBytes: number;
 }
 
-/**
- * Reads the form of an image edit as a stream. It keeps text parts and the first bytes of each image, and only counts all other bytes. It refuses a
- * form as soon as the form cannot become valid.
- */
+/** Reads the form of an image edit as a stream. Keeps text parts and the first bytes of each image. */
 export class EditFormReader {
   readonly #boundary: string;
   readonly #digest: Digest | null;
@@ -38,12 +35,11 @@ export class EditFormReader {
   readonly #texts = new Map<string, Buffer>();
   readonly #images: FormFile[] = [];
   #mask: FormFile | null = null;
-  /** The highest value of the parts named `n[]`; 1 if there are none. */
   #listedCount = 1;
   #open: OpenPart | null = null;
   #modelPlace: FormModelPlace | null = null;
 
-  /** @param digest receives the contents of all parts. It does not receive the boundary, which clients choose at random for each request. */
+  /** @param digest receives the contents of all parts, without the boundary, which is random */
   constructor(boundary: string, digest: Digest | null = null) {
     this.#boundary = boundary;
     this.#digest = digest;
@@ -59,7 +55,7 @@ export class EditFormReader {
     this.#parse(() => this.#parser.push(chunk));
   }
 
-  /** @throws GatewayError `invalidRequest` if the form is not complete. */
+  /** @throws GatewayError `invalidRequest` if the form is not complete */
   finish(): { form: EditForm; modelPlace: FormModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;

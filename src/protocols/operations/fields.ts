@@ -16,23 +16,17 @@ import {
 import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** Maximum bytes of a string that the gateway reads, in its JSON form. Names, ids and keywords are shorter. */
+/** Maximum bytes of a string that the gateway reads, in its JSON form. */
 const TEXT_BYTES_MAX = 64 * 1024;
 const NUMBER_BYTES_MAX = 1024;
 
-/**
- * The fields of a JSON body that the gateway reads. Their offsets allow values for the provider to be spliced into the bytes. Null is treated as
- * absent. The gateway refuses a repeated key, because parsers disagree on which one they use, and other spellings that some parsers treat as the same
- * key.
- */
+/** The fields of a JSON body. Null counts as absent. Repeated and misspelled keys are refused, because parsers treat them differently. */
 export class BodyFields {
   readonly bytes: Buffer;
   /** Offsets of the opening brace and of the byte after the closing brace. */
   readonly start: number;
   readonly end: number;
-  /** All members in the order of the body, including duplicates. */
   readonly members: readonly JsonMember[];
-  /** See `JsonOutline`. */
   readonly longValues: readonly number[];
   readonly #path: string;
   readonly #foldedKeys: string[] = [];
@@ -47,10 +41,7 @@ export class BodyFields {
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /**
-   * @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8 with unambiguous keys. @throws JsonStepsError, like
-   * `scanJson`.
-   */
+  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8; JsonStepsError like `scanJson` */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -61,7 +52,6 @@ export class BodyFields {
     return fields;
   }
 
-  /** Whether the body contains a repeated or misspelled decisive key. Each decisive key must then be checked. */
   #hasDoubtfulKey(): boolean {
     for (const [index, { key }] of this.members.entries()) {
       const folded = this.#foldedKeys[index]!;
@@ -79,18 +69,17 @@ export class BodyFields {
     return this.members.length === 0;
   }
 
-  /** Whether the key has a value other than null. */
   has(key: string): boolean {
     return this.#present(key) !== undefined;
   }
 
-  /** Returns the splice that sets a key: it replaces the current value, or adds the key as the first member. */
+  /** Returns the splice that sets a key: it replaces the value, or adds the key as the first member. */
   assignment(key: string, json: string): Splice {
     const { start, end, before, after } = this.#place(key);
     return { start, end, text: `${before}${json}${after}` };
   }
 
-  /** Returns the place at which the provider's name of the model is inserted: the value of the client's `model`, or a new first member. */
+  /** Returns where the provider's name of the model is inserted: the value of `model`, or a new first member. */
   modelPlace(): ModelPlace {
     return this.#place('model');
   }
@@ -105,11 +94,7 @@ export class BodyFields {
     return { start, end: start, before: `${JSON.stringify(key)}:`, after, isNamed: false };
   }
 
-  /**
-   * Returns a member, even if its value is null; `undefined` if the key is absent.
-   *
-   * @throws GatewayError `invalidRequest` if the key is repeated, or another key could be mistaken for it.
-   */
+  /** Returns a member, even if its value is null. @throws GatewayError `invalidRequest` if the key is repeated or misspelled */
   member(key: string): JsonMember | undefined {
     const folded = foldings.get(key) ?? noteFolding(key);
     let found: JsonMember | undefined;
@@ -150,11 +135,7 @@ export class BodyFields {
     throw this.#refusal(key, `must be one of ${words.map((candidate) => `"${candidate}"`).join(', ')}`);
   }
 
-  /**
-   * Returns a small value of any type; `undefined` if it is absent or null.
-   *
-   * @throws GatewayError `invalidRequest` if it is longer than the maximum length of a string.
-   */
+  /** @throws GatewayError `invalidRequest` if the value is longer than a string may be */
   value(key: string): unknown {
     const member = this.#present(key);
     if (member === undefined) return undefined;
@@ -162,10 +143,7 @@ export class BodyFields {
     return this.#parsed(key, member);
   }
 
-  /**
-   * Returns a value of any size; `undefined` if it is absent or null. Parsing can be slow and need much memory, so large bodies must be read in
-   * another thread.
-   */
+  /** Returns a value of any size. Parsing can be slow, so large bodies must be read in another thread. */
   wholeValue(key: string): unknown {
     const member = this.#present(key);
     return member === undefined ? undefined : this.#parsed(key, member);
@@ -241,7 +219,7 @@ export class BodyFields {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
     const text = JSON.parse(this.#text(member)) as string;
-    // An unpaired surrogate is ambiguous: Python keeps it, Go replaces it with U+FFFD.
+    // Servers read an unpaired surrogate differently: Python keeps it, Go replaces it with U+FFFD.
     if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of complete Unicode characters');
     return text;
   }
@@ -269,7 +247,7 @@ export class BodyFields {
   }
 }
 
-/** Cache of the folded forms of the keys that the gateway reads: a few dozen, which include most keys that clients send. */
+/** Cache of the folded forms of the keys that the gateway reads: a few dozen. */
 const foldings = new Map<string, string>();
 
 function noteFolding(key: string): string {
@@ -278,7 +256,7 @@ function noteFolding(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth. */
+/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth */
 function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
     return scanJson(bytes, start, end, limits);

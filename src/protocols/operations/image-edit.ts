@@ -22,7 +22,6 @@ import {
 /** Maximum input tokens of an image at high fidelity. Only the reservation uses this value. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
-/** Image edits (contract 4.6). */
 export const imageEdit: UploadOperation<'images.edit'> = {
   name: 'images.edit',
   protocol: chatProtocol,
@@ -76,7 +75,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   };
 }
 
-/** Replaces the client's name of the model in a stored upload with the provider's name. If `place` is `null`, nothing is replaced. */
+/** Replaces the client's name of the model. If `place` is `null`, nothing is replaced. */
 function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);

@@ -17,7 +17,6 @@ export const IMAGE_OUTPUT_TOKENS = 8_192;
 /** Maximum UTF-16 code units of the prompt that are kept. A prompt with more is too long for every family. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
-/** Image generation (contract 4.5). */
 export const imageGeneration = jsonOperation({
   name: 'images.generate',
   protocol: chatProtocol,

@@ -5,7 +5,6 @@ import type { Estimate } from './estimate.ts';
 /** Fields that refer to stored data, whose tokens cannot be counted (contract 4.4). */
 const REMOTE_FIELDS = ['conversation', 'previous_response_id', 'prompt'];
 
-/** Token counting of the responses protocol (contract 4.4). */
 export const inputTokens: Estimate = {
   name: 'responses.input_tokens',
   kind: 'responses',

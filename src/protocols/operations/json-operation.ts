@@ -15,37 +15,35 @@ import { BodyFields } from './fields.ts';
 import type { CallInput, Demand, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from './operation.ts';
 import { bodySession, readSession, type Session, sessionPlaces } from './session.ts';
 
-/** What an operation reads from a body. All absent members have defaults. */
 export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** The provider state that the request refers to. Absent: it is read with `PLAIN_TABLE`. */
+  /** Provider state that the request refers to. Absent: read with `PLAIN_TABLE`. */
   readonly named?: NamedState;
   readonly choices?: number;
   readonly demand?: Partial<Demand>;
-  /** Estimated input tokens. Absent: estimated from the size of the body. */
+  /** Absent: estimated from the size of the body. */
   readonly inputTokensEstimate?: number;
-  /** Changes that the provider's request needs in addition to the model name. */
+  /** Changes for the provider, in addition to the model name. */
   readonly splices?: readonly Splice[];
   readonly details: Details;
 }
 
 /** What differs between operations with a JSON body. `Details` must consist of plain values (see `RequestFacts`). */
 export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
-  /** See `JsonOperation`. An operation with the value `scans` must not call `wholeValue`. */
+  /** An operation with the value `scans` must not call `wholeValue`. */
   readonly reading: JsonOperation['reading'];
-  /** @throws GatewayError `invalidRequest` with the invalid field. */
+  /** @throws GatewayError `invalidRequest` with the invalid field */
   readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
-  /** @throws GatewayError `invalidRequest` if the model does not support the request. */
+  /** @throws GatewayError `invalidRequest` if the model does not support the request */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
   readonly givesChoices?: boolean;
-  /** Whether calls of this operation belong to sessions, so that a provider can cache the prompt of a session. */
+  /** Whether calls belong to sessions, so that a provider can cache the prompt of a session. */
   readonly hasSessions?: boolean;
-  /** The response member that can contain signed blocks. Absent: responses contain none, or continuation keys cover them. */
+  /** The response member that can contain signed blocks. Absent: none, or continuation keys cover them. */
   readonly signedMember?: string;
-  /** Absent if the operation does not support streaming. */
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
 
@@ -99,7 +97,7 @@ class JsonCallInput<Details> implements CallInput {
   readonly choices: number;
   readonly contentType = 'application/json';
 
-  /** @param facts were read from `body`, possibly in another thread. */
+  /** @param facts read from `body`, possibly in another thread */
   constructor(parts: JsonOperationParts<Details>, facts: RequestFacts<Details>, body: Buffer) {
     this.#parts = parts;
     this.#facts = facts;
@@ -147,17 +145,14 @@ class JsonCallInput<Details> implements CallInput {
   }
 }
 
-/**
- * Returns the splice that sets the provider's name of the model. If the client sent no model, the splice inserts one, so that the provider does not
- * choose a default.
- */
+/** Sets the provider's name of the model. If the client sent none, it is inserted, so that the provider does not choose a default. */
 function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;
   return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
 }
 
-/** Applies replacements, which must not overlap. All other bytes stay unchanged. */
+/** Applies replacements, which must not overlap. */
 export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
   if (splices.length === 0) return bytes;
   const parts: Buffer[] = [];

@@ -9,12 +9,9 @@ const INNER_MODELS_MAX = 32;
 /** LiteLLM's key for the default fallback models. */
 const ANY_MODEL = '*';
 
-/** Names of other models in a request. For each name, the offset of the first value that is the name, or whose key is the name. */
+/** Names of other models in a request, each with the offset of a value that is the name or has it as key. */
 export class NamedModels {
-  /**
-   * Offsets by name; the name `null` stands for a name that is too long. Holds at most one name more than a request may contain, which is enough to
-   * refuse the request.
-   */
+  /** Offsets by name; `null`: the name is too long. One name more than allowed is kept, which suffices to refuse the request. */
   #offsets: Map<string | null, number> | null = null;
 
   /** `bytes[start, end)` is the name without quotes. */
@@ -32,18 +29,14 @@ export class NamedModels {
     if (!this.#offsets.has(name) && this.#offsets.size <= INNER_MODELS_MAX) this.#offsets.set(name, offset);
   }
 
-  /**
-   * Returns the models, each with the path of the member that names it. `start` is the offset of the request in `bytes`.
-   *
-   * @throws GatewayError `invalidRequest` if there are too many models, or a name is too long.
-   */
+  /** @throws GatewayError `invalidRequest` if there are too many models, or a name is too long */
   list(bytes: Buffer, start: number): InnerModel[] {
     if (this.#offsets === null) return [];
     const paths = pathsOf(bytes, start, [...this.#offsets.values()]);
     const models: InnerModel[] = [];
     for (const [name, offset] of this.#offsets) {
       const param = paths.get(offset)!;
-      if (name === null) throw invalidRequest(`The name in "${param}" is too long.`, param);
+      if (name === null) throw invalidRequest(`The model name in "${param}" is too long.`, param);
       if (models.length === INNER_MODELS_MAX) {
         throw invalidRequest(`The request names more than ${INNER_MODELS_MAX} models.`, param);
       }

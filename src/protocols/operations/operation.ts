@@ -15,33 +15,30 @@ import type { BodyKind } from '../token-estimate/count-body.ts';
 import type { UnlistedPart } from '../unlisted-parts.ts';
 import type { BodySession, Session } from './session.ts';
 
-/** What differs between kinds of calls. The endpoint table defines the addresses of each kind; `calls` implements what all kinds share. */
+/** What differs between kinds of calls. The endpoint table defines their addresses; `calls` implements what all kinds share. */
 export interface Operation<Name extends string = string> {
-  /** Name of the operation in the configuration, in records and in the admin API. */
+  /** Name in the configuration, in records and in the admin API. */
   readonly name: Name;
   readonly protocol: KnownProtocol;
   readonly upstreamPath: string;
   readonly streamError: RenderStreamError;
-  /**
-   * Whether the connection is closed after an error within a stream. This is necessary if the protocol has no error event: clients that do not
-   * recognize the gateway's own event would otherwise treat the response as complete.
-   */
+  /** Whether to close the connection after an error, because the protocol has no error event and the response could seem complete. */
   readonly cutsBrokenStreams?: boolean | undefined;
   /** Builds headers about plan usage. Absent: clients of this operation do not read any. */
   readonly planHeaders?: PlanHeaders | undefined;
-  /** The ways to charge calls, beginning with the default. The last one for which the model has prices applies. */
+  /** The ways to charge calls. The last one for which the model has prices applies; the first is the default. */
   readonly charge: readonly [ChargeOption, ...ChargeOption[]];
-  /** Prices of the tools whose uses responses can report. Absent: none. */
+  /** Prices of the tools whose uses responses can report. */
   readonly toolPrices?: readonly OnePriceKey[];
-  /** Names of the operation in the public catalog; `null`: not listed (contract 2.5). */
+  /** Names in the public catalog; `null`: not listed (contract 2.5). */
   readonly catalogEntry: CatalogEntry | null;
-  /** The body format in which input tokens are counted if a stream ends without usage; `null`: they are estimated by size. */
+  /** Body format in which input tokens are counted if a stream ends without usage; `null`: they are estimated by size. */
   readonly countedAs: BodyKind | null;
-  /** Whether the gateway awaits the response after a client abort, because the cost is known only when it is complete. */
+  /** Whether the gateway awaits the response after a client abort, because only a complete response reports its cost. */
   readonly isAlwaysAwaited: boolean;
 }
 
-/** Names of an operation in the public catalog, without the prefix of the protocol. */
+/** Names in the public catalog, without the prefix of the protocol. */
 interface CatalogEntry {
   readonly interfaceId: string;
   readonly operationId: string;
@@ -50,27 +47,22 @@ interface CatalogEntry {
 export interface JsonOperation<Name extends string = string> extends Operation<Name> {
   /** Whether `read` only scans the bytes or also parses values, which takes much longer. */
   readonly reading: 'scans' | 'parses';
-  /**
-   * Extracts the values that the gateway needs from a body. Large bodies are read in another thread.
-   *
-   * @param limits Limits of the scan; default: those of `scanJson`.
-   * @throws GatewayError `invalidRequest` with the invalid field; JsonStepsError if the scan exceeds its step limit.
-   */
+  /** @throws GatewayError `invalidRequest` with the invalid field; JsonStepsError if the scan exceeds its step limit */
   read(body: Buffer, limits?: JsonScanLimits): RequestFacts;
   toInput(facts: RequestFacts, body: Buffer): CallInput;
 }
 
 /** What an operation reads from a JSON body. All values are plain, so that they can be copied between threads. */
 export interface RequestFacts<Details = unknown> {
-  /** The requested model; `null`: the model of the earlier call that this call continues. */
+  /** `null`: the model of the earlier call that this call continues. */
   readonly model: string | null;
   readonly modelPlace: ModelPlace;
-  /** Changes that the provider's request needs in addition to the model name. */
+  /** Changes for the provider, in addition to the model name. */
   readonly splices: readonly Splice[];
   readonly continuationKeys: readonly string[];
   readonly references: readonly StateReference[];
   readonly unlisted: readonly UnlistedPart[];
-  /** The session of the call; `null`: calls of this operation have no sessions. */
+  /** `null`: calls of this operation have no sessions. */
   readonly session: BodySession | null;
   /** Offset of `messages`, which contains the signed blocks; -1 if absent. */
   readonly messagesAt: number;
@@ -81,47 +73,37 @@ export interface RequestFacts<Details = unknown> {
   readonly details: Details;
 }
 
-/**
- * The place of the model name in a body. Its bytes `[start, end)` are replaced by `before`, the provider's name of the model as JSON, and `after`.
- */
+/** Bytes `[start, end)` of a body are replaced by `before`, the provider's name of the model as JSON, and `after`. */
 export interface ModelPlace {
   readonly start: number;
   readonly end: number;
   readonly before: string;
   readonly after: string;
-  /** Whether the replaced bytes contain the client's name of the model. */
   readonly isNamed: boolean;
 }
 
-/** A replacement of `bytes[start, end)`. If `start` and `end` are equal, it is an insertion. */
+/** If `start` and `end` are equal, the text is inserted. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** An operation whose requests do not fit in memory. The gateway stores an upload and reads it at the same time. */
+/** An operation whose requests do not fit in memory. They are stored and read at the same time. */
 export interface UploadOperation<Name extends string = string> extends Operation<Name> {
-  /**
-   * Starts reading an upload. `digest` receives its content independently of the encoding, so that equal uploads have equal digests.
-   *
-   * @throws GatewayError `unsupportedMediaType` if the endpoint does not accept the content type.
-   */
+  /** @throws GatewayError `unsupportedMediaType` if the endpoint does not accept the content type */
   receive(contentType: string | undefined, digest?: Digest | null): UploadReader;
 }
 
+/** Receives the content of an upload independently of its encoding, so that equal uploads have equal digests. */
 export interface Digest {
   add(bytes: Buffer | string): unknown;
 }
 
 export interface UploadReader {
-  /** @throws GatewayError `invalidRequest` as soon as the upload cannot become valid. */
+  /** @throws GatewayError `invalidRequest` as soon as the upload cannot become valid */
   push(chunk: Buffer): void;
-  /**
-   * Called when the upload is complete and stored.
-   *
-   * @throws GatewayError `invalidRequest` with the invalid part.
-   */
+  /** @throws GatewayError `invalidRequest` with the invalid part */
   finish(stored: StoredUpload): CallInput;
 }
 
@@ -133,52 +115,47 @@ export interface StoredBody {
 
 export type RequestBody = Buffer | StoredBody;
 
-/** A stored upload, which can be read repeatedly from any offset. */
 export interface StoredUpload {
   readonly sizeBytes: number;
   read(start?: number, end?: number): AsyncIterable<Buffer>;
 }
 
-/** Properties of a request that determine its cost, in addition to the size of its text. All values are plain. */
+/** What determines the cost of a request in addition to the size of its text. All values are plain. */
 export interface Demand {
   /** Estimated input tokens of the images, files and stored items that the request refers to. */
   readonly addressedTokens: number;
-  /** Expected number of uses of provider tools. The results of these tools are input. */
+  /** Expected number of uses of provider tools, whose results are input. */
   readonly serverToolUses: number;
-  /** Input length in tokens above which the provider summarizes the input; `null`: the request does not ask for this. */
+  /** Input tokens above which the provider summarizes the input; `null`: the request does not ask for this. */
   readonly compactsAboveTokens: number | null;
-  /** Whether the provider may write the input to its cache, which can cost more than input that is not cached. */
+  /** Whether the provider may write the input to its cache, which can cost more than other input. */
   readonly writesCache: boolean;
-  /**
-   * Number of inputs that the model processes separately, such as texts to embed or documents to rank. Each can be as long as the model's context.
-   */
+  /** Number of inputs that the model processes separately, such as texts to embed. Each can be as long as the model's context. */
   readonly inputs: number;
-  /** Expected and maximum search units. */
   readonly searchUnits: number;
   readonly searchUnitsMax: number;
-  /** The highest output limit in the request, per choice. 0: the operation has no output. `null`: the request has no limit. */
+  /** The highest output limit in the request, per choice. 0: the operation has no output. `null`: no limit. */
   readonly outputTokensLimit: number | null;
-  /** Thinking tokens that the request allows in addition to the output limit, per choice. */
+  /** Thinking tokens in addition to the output limit, per choice. */
   readonly thinkingTokens: number;
   /** Output tokens per choice that no limit covers: those of a rejected prediction, or of thinking without a limit. */
   readonly moreOutputTokens: number;
   readonly outputTokensDefault: number;
-  /** The stored state that the call continues: nothing, an earlier response, or state of unknown size. */
+  /** The stored state that the call continues; `unknown`: state of unknown size. */
   readonly continues: 'nothing' | 'response' | 'unknown';
   readonly innerModels: readonly InnerModel[];
   readonly terms: ServiceTerms;
-  /** Paths of the member that contains audio and of the member that requests audio. */
+  /** Paths of the members that contain audio and that request audio. */
   readonly audioInput: string | null;
   readonly audioOutput: string | null;
 }
 
-/** A model named within a request, and the path of the member that names it. */
 export interface InnerModel {
   readonly name: string;
   readonly param: string;
 }
 
-/** Assumed output tokens of a call if neither the request nor the model sets a limit. */
+/** Assumed output tokens if neither the request nor the model sets a limit. */
 export const OUTPUT_TOKENS_DEFAULT = 4_096;
 
 export const plainDemand: Demand = {
@@ -200,22 +177,18 @@ export const plainDemand: Demand = {
   audioOutput: null,
 };
 
-/** Returns the maximum output tokens of all choices together; infinite if the request has no limit. */
+/** Returns the maximum for all choices together; infinite if the request has no limit. */
 export function outputTokensMax({ outputTokensLimit, thinkingTokens, moreOutputTokens }: Demand, choices = 1): number {
   if (outputTokensLimit === null) return Number.POSITIVE_INFINITY;
   return (outputTokensLimit + thinkingTokens + moreOutputTokens) * choices;
 }
 
-/** What the gateway knows about the request of a call. */
 export interface CallInput {
-  /** The requested model; `null`: the model of the earlier call that this call continues. */
+  /** `null`: the model of the earlier call that this call continues. */
   readonly model: string | null;
   /** Continuation keys of the earlier calls that this call refers to, most specific first. */
   readonly continuationKeys: readonly string[];
-  /**
-   * Returns the keys of the signed blocks in the request, newest first. It searches the messages, so it is called only if there is a choice of
-   * providers.
-   */
+  /** Returns keys of signed blocks, newest first. Slow, so it is called only if there is a choice of providers. */
   signedKeys(): readonly string[];
   /** The member of a non-streaming response that can contain signed blocks. `null`: neither responses nor streams are searched. */
   readonly signedMember: string | null;
@@ -223,10 +196,10 @@ export interface CallInput {
   readonly references: readonly StateReference[];
   /** Unknown tools and tool members. The configuration of the provider must allow them. */
   readonly unlisted: readonly UnlistedPart[];
-  /** Returns the session of the call, or `null`. It may read the conversation, so it is called only if there is a choice of routes. */
+  /** May read the conversation, so it is called only if there is a choice of routes. */
   session(headers: IncomingHttpHeaders): Session | null;
   readonly isStream: boolean;
-  /** Size of the request after decoding. */
+  /** Size after decoding. */
   readonly sizeBytes: number;
   /** Input tokens estimated by size, for the reservation and for streams that end without usage. */
   readonly inputTokensEstimate: number;
@@ -234,11 +207,11 @@ export interface CallInput {
   /** Number of choices requested. Each may use the model's full output. */
   readonly choices: number;
   readonly contentType: string;
-  /** @throws GatewayError `invalidRequest` with the invalid field. */
+  /** @throws GatewayError `invalidRequest` with the invalid field */
   checkFor(modelId: string): void;
   /** Builds the provider's request: unchanged except for the model name and the option to report usage. */
   toProvider(providerModel: string): RequestBody;
   readonly response: ResponseReading;
-  /** Creates the reader of the stream. `restate` transforms usage before it is read. */
+  /** `restate` transforms usage before it is read. */
   readStream(basis: ChargeBasis, restate?: RestateUsage): StreamReading;
 }

@@ -9,9 +9,8 @@ export interface Search {
 }
 
 /**
- * Estimates the cost of a rerank request. A model reads the query together with each document, and vendors that charge by tokens count the query each
- * time. Vendors that charge by search units count one unit per 100 documents, and split a document if it has more than 500 tokens together with the
- * query.
+ * Estimates the cost of a rerank request. Vendors that charge by tokens count the query with each document. Vendors that charge by search
+ * units count one unit per 100 documents, and split a document that has more than 500 tokens together with the query.
  */
 export function rerankDemand(
   search: Search,
@@ -28,7 +27,7 @@ export function rerankDemand(
     chunks += own;
     // A text never has more tokens than bytes.
     chunksMax += chunksOf(bytes, search.queryBytes);
-    // Vendors that charge by tokens split documents only on request. The model then reads the query with each chunk.
+    // Vendors that charge by tokens split documents only on request; each chunk is then read with the query.
     readings += search.chunksMax === null ? 1 : Math.max(1, Math.min(own, search.chunksMax));
   }
   return {

@@ -3,9 +3,9 @@ import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 
-/** Identifies the conversation of a call, so that its calls are routed to the provider that has cached its prompt (`docs/routing.md`). */
+/** Identifies the conversation of a call, which is routed to the provider that has cached its prompt (`docs/routing.md`). */
 export interface Session {
-  /** The source of `value`: a body member, a header, or `conversation` for the beginning of the conversation's text. */
+  /** Source of `value`: a body member, a header, or `conversation` for the beginning of the conversation's text. */
   readonly by: string;
   readonly value: string;
 }
@@ -23,7 +23,7 @@ const NO_PLACES = {
 };
 const PLACES = new Map(Object.keys(NO_PLACES).map((name) => [name, name as keyof SessionPlaces]));
 
-/** Locates the members. If a key is repeated, the last one is used, as in most parsers; a repeated key is no reason to refuse the request here. */
+/** If a key is repeated, the last one is used, as in most parsers. */
 export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' | 'valueStart'>[]): SessionPlaces {
   const places = { ...NO_PLACES };
   for (const { key, kind, valueStart } of members) {
@@ -33,14 +33,12 @@ export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' 
   return places;
 }
 
-/**
- * Either the offsets for reading the session later, or the session itself if the body is too large to be read again in the main thread (decision 16).
- */
+/** Offsets for reading the session later, or the session itself if the body is too large for the main thread (decision 16). */
 export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
 
 const READ_LATER_BYTES_MAX = 64 * 1024;
 
-/** Called in the thread that reads the body: another thread if the body is large. */
+/** Called in the thread that reads the body. */
 export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
   if (body.length <= READ_LATER_BYTES_MAX) return { places };
   return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
@@ -106,10 +104,10 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** Maximum bytes of text that identify a conversation: its instructions, its tools and its first user turn. */
+/** Maximum bytes of text that identify a conversation: its instructions, its tools and its first user message. */
 const START_BYTES_MAX = 4_096;
 
-/** Members that are ignored: clients move `cache_control` from turn to turn. */
+/** Members that are ignored: clients move `cache_control` from message to message. */
 const MOVING = new MemberNames('cache_control');
 const TURN = new MemberNames('role', 'content');
 const ROLE_BYTES_MAX = 64;
@@ -141,7 +139,7 @@ function conversationStart(body: Buffer, places: SessionPlaces): string {
     }
   }
 
-  /** Adds the turns up to the first user turn. A turn without a role is an item, such as a tool call. */
+  /** Adds the messages up to the first user message. Those without a role are items, such as tool calls. */
   function addTurns(reader: JsonReader): void {
     const { kind } = reader;
     if (kind !== 'array') {

@@ -6,11 +6,8 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Reads responses of `POST /v1/responses/compact` (contract 2.1). A result that violates the contract, or whose usage is implausible,
- * counts as having no usage, so the call fails closed.
- *
- * The contract requires the user's messages, followed by exactly one compaction. Items of unknown types are allowed anywhere. The result is
- * invalid if it contains a second or incomplete compaction, a message of another role, or a message after the compaction.
+ * Reads responses of `POST /v1/responses/compact` (contract 2.1): the user's messages, followed by exactly one compaction, and items of
+ * unknown types anywhere. A result that violates the contract, or whose usage is implausible, counts as having no usage, so the call fails.
  */
 export const compactionResponse: ResponseReading = {
   keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
@@ -74,10 +71,7 @@ function isUserMessage(item: Record<string, unknown>): boolean {
   );
 }
 
-/**
- * The contract mentions only text. Messages from the request can also contain images and files (contract 4.3), and a provider might return
- * these unchanged.
- */
+/** The contract mentions only text here. Images and files of the request (contract 4.3) might be returned, too. */
 function isUserContent(block: unknown): boolean {
   if (!isRecord(block)) return false;
   if (block.type === 'input_text') return isString(block.text);

@@ -7,8 +7,8 @@ import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts
 
 /**
  * Continuation keys are hashes of everything in a response to which later calls can refer. Such calls must go to the same provider.
- * Responses are identified by id, compactions by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither ids nor
- * content are stored. For reasoning, which is a signed block, the same provider is only preferred.
+ * Responses are identified by id, compactions by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither is stored. For
+ * reasoning, the same provider is only preferred.
  */
 
 /** Maximum number of compactions stored per response, and looked up per request. */
@@ -18,7 +18,7 @@ export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
-/** @param content the decoded value of the JSON string; a buffer contains UTF-8 */
+/** @param content the decoded JSON string; a buffer contains UTF-8 */
 export function encryptedContinuationKey(content: Buffer | string): string {
   return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
 }
@@ -35,10 +35,7 @@ const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'
 
 const STATE_KEYS_MAX = REFERENCES_MAX;
 
-/**
- * Collects the keys of everything to which later calls can refer: the response, its items, their containers and files, its compactions, and
- * the last reasoning.
- */
+/** Collects keys of the response, its items, their containers and files, its compactions, and the last reasoning. */
 export class ResponseContinuationKeys {
   readonly #keepsItems: boolean;
   #response: string | null = null;
@@ -46,7 +43,7 @@ export class ResponseContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /** @param keepsItems whether the provider stores the items of the response, as it does unless the request forbids it */
+  /** @param keepsItems whether the provider stores the items of the response; the request can forbid it */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }
@@ -83,7 +80,6 @@ export class ResponseContinuationKeys {
     }
   }
 
-  /** Text annotations cite the files that a tool created. */
   #addFiles(block: unknown): void {
     if (!isRecord(block) || !Array.isArray(block.annotations)) return;
     for (const annotation of block.annotations) {
@@ -101,19 +97,16 @@ export class ResponseContinuationKeys {
 
 const CONTAINER_FILE = 'container_file_citation';
 
-/** Maximum number of matches that are examined. Conversations have a few hundred; a hostile input can have millions. */
+/** Maximum number of matches that are read. Conversations have a few hundred; a hostile input can have millions. */
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
 const BACKSLASH = 0x5c;
 
 /**
- * Returns the keys of encrypted content in the `input` of a request, newest (last in the text) first, at most `AFFINITY_KEYS_MAX`.
- * `body[inputStart, inputEnd)` is the value of `input` and must be valid JSON. It is searched once from its end, without parsing, and at
- * most `PLACES_MAX` values are read.
- *
- * An opening quote never follows a backslash, which distinguishes a key from the same characters inside a string. A key that contains
- * escapes is not found. No client sends such a key, and the call would only lose its continuation key.
+ * Returns keys of encrypted content in the `input` of a request, newest first. `body[inputStart, inputEnd)` must be valid JSON. It is
+ * searched from its end, without parsing. The opening quote of a key never follows a backslash, unlike the same characters inside a string.
+ * Keys with escapes are not found; no client sends them.
  */
 export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
   const input = body.subarray(inputStart, inputEnd);
@@ -122,7 +115,7 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : stringAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
-    // At 0, the search stops: `lastIndexOf` would interpret a negative offset as counted from the end.
+    // `lastIndexOf` would interpret a negative offset as counted from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
   return [...keys];

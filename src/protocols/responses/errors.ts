@@ -2,17 +2,14 @@ import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import { type ChatErrorBody, renderChat } from '../chat/errors.ts';
 import { unixSeconds } from '../plan-windows.ts';
 
-/**
- * Renders an event named `error` with the error members at the top level and `"type": "error"`, for streams of responses and images
- * (contract, section 6).
- */
+/** Renders an event named `error` for streams of responses and images (contract, section 6). */
 export const typedStreamError: RenderStreamError = (error) => {
   const { error: body } = renderChat(error);
   const { code, message, param } = body;
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
-/** Renders two events, with which the vendor ends a failed responses stream. SDKs throw at the first one; Codex reads only the second. */
+/** Renders the two events with which the vendor ends a failed stream. SDKs read the first one, Codex only the second. */
 export const responsesStreamError: RenderStreamError = (error, requestId) => {
   const { code, message } = error;
   const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] };
@@ -22,15 +19,12 @@ export const responsesStreamError: RenderStreamError = (error, requestId) => {
 
 interface ResponsesErrorBody {
   readonly error: ChatErrorBody['error'] & {
-    /** Time in Unix seconds. */
+    /** Unix seconds. */
     readonly resets_at?: number;
   };
 }
 
-/**
- * The error format of chat. Errors of limits that reset also contain the type and the time by which Codex recognizes them. Codex then
- * displays the time and stops.
- */
+/** The chat format. For limits that reset, the type and time by which Codex recognizes them are added; Codex then stops. */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',
   status: ({ status }) => status,

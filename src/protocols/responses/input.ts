@@ -1,27 +1,20 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 
-/**
- * Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4). Declared fields must have the right type and value; other fields
- * are allowed, and null counts as absent. Only items and their blocks are checked, so the depth of a body has no cost.
- */
+/** Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4): declared fields of items and their blocks. */
 
 /** `objects`, `strings`, `blocks`, `openBlocks`: arrays of objects, strings or content blocks. */
 type Form = 'any' | 'string' | 'boolean' | 'object' | 'strings' | 'objects' | 'blocks' | 'openBlocks';
 
 interface Field {
   readonly forms: readonly Form[];
-  /** Allowed values of a string. Absent: any. */
   readonly values?: readonly string[];
 }
 
 const text: Field = { forms: ['string'] };
 const objects: Field = { forms: ['objects'] };
 
-/**
- * Fields of input items (contract 4.3). Depending on the type of item, the vendor's clients send some fields in more forms than the
- * contract lists. These forms are accepted too, because a history from the vendor must pass; comments name the items.
- */
+/** Fields of input items (contract 4.3). Comments name items for which the vendor's clients send further forms. */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['id', text],
@@ -50,7 +43,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
     },
   ],
   ['content', { forms: ['string', 'blocks'] }],
-  // The action is a string in `image_generation_call`.
+  // A string in `image_generation_call`.
   ['action', { forms: ['object', 'string'] }],
   ['approval_request_id', text],
   ['approve', { forms: ['boolean'] }],
@@ -62,7 +55,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['server_label', text],
   ['server_url', text],
   ['shell_id', text],
-  // The output is a string or content blocks for functions and custom tools, and objects without a type for shells.
+  // A string or content blocks for functions and custom tools, and objects without a type for shells.
   ['output', { forms: ['object', 'string', 'openBlocks'] }],
   ['queries', { forms: ['strings'] }],
   ['results', objects],
@@ -72,7 +65,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['pending_safety_checks', objects],
 ]);
 
-/** Fields of content blocks (contract 4.3). A block with `file_id` is rejected before this table is used. */
+/** Fields of content blocks (contract 4.3). `file_id` is refused earlier. */
 const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['text', text],
@@ -84,13 +77,10 @@ const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['prompt_cache_breakpoint', { forms: ['object'] }],
 ]);
 
-/**
- * Block types that the table describes. Blocks of assistants (`output_text`, `refusal`, `summary_text`, `reasoning_text` and others) may have any
- * fields.
- */
+/** Block types that the table describes. Blocks of assistants may have any fields. */
 const blockTypes: readonly unknown[] = ['input_text', 'input_image', 'input_file'];
 
-/** @throws GatewayError `invalidRequest` with the path of the first invalid field, such as `input[3].content[0].file_id`. */
+/** @throws GatewayError `invalidRequest` with the path of the first invalid field, such as `input[3].content[0].file_id` */
 export function checkInput(input: unknown, param = 'input'): void {
   if (isAbsent(input) || typeof input === 'string') return;
   if (!Array.isArray(input)) throw wrongForm(param, 'a string or an array of objects', input);
@@ -103,12 +93,7 @@ export function checkInput(input: unknown, param = 'input'): void {
   });
 }
 
-/**
- * Rejects items that refer to stored ones, because their tokens cannot be estimated (contract 4.4). These are an `item_reference`, and an
- * id without a type.
- *
- * @throws GatewayError `invalidRequest`
- */
+/** @throws GatewayError `invalidRequest` for references to stored items, whose tokens cannot be estimated (contract 4.4) */
 export function checkEstimateInput(input: unknown, param = 'input'): void {
   checkInput(input, param);
   if (!Array.isArray(input)) return;
@@ -123,11 +108,7 @@ export function checkEstimateInput(input: unknown, param = 'input'): void {
 /** Members that make an `mcp` tool fetch its schemas from a server, connector or tunnel. */
 const REMOTE_FIELDS = ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel'];
 
-/**
- * Rejects tools whose schemas are remote. These are not fetched, so their tokens cannot be counted (contract 4.4).
- *
- * @throws GatewayError `invalidRequest`
- */
+/** @throws GatewayError `invalidRequest` for tools with remote schemas, whose tokens cannot be counted (contract 4.4) */
 export function checkEstimateTools(tools: unknown, param = 'tools'): void {
   if (isAbsent(tools)) return;
   if (!Array.isArray(tools)) throw wrongForm(param, 'an array of objects', tools);

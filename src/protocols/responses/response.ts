@@ -5,10 +5,7 @@ import { RESPONSE_TEXT } from './written.ts';
 
 const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
-/**
- * Statuses of responses whose usage can be estimated; `undefined`: the response has no status. Responses that failed or are only queued
- * cannot be estimated.
- */
+/** Statuses of responses whose usage can be estimated; `undefined`: no status. */
 const ENDED = [undefined, 'completed', 'incomplete'];
 
 const ESTIMATE: ResponseEstimate = {
@@ -23,10 +20,7 @@ const ESTIMATE: ResponseEstimate = {
   }),
 };
 
-/**
- * Reads responses. They are billed by usage whatever their status, because incomplete and failed responses can have usage too. Without
- * usage, the call fails closed, unless the configuration of the provider allows an estimate.
- */
+/** Reads responses. They are billed by usage whatever their status. */
 export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],
   count: [],

@@ -21,7 +21,7 @@ const ITEM_RULES = {
   status: 'content',
   container_id: state('container'),
   file_id: state('file'),
-  // The contract declares this member for items (4.3), where no vendor resolves it. In a tool, it refers to state.
+  // The contract declares this member for items (4.3), where no vendor resolves it.
   connector_id: 'content',
   environment: open(ENVIRONMENT),
   content: BLOCKS,
@@ -40,7 +40,7 @@ const ITEM = openMembers({
   ...ITEM_RULES,
 });
 
-/** Members that contain the content of items. An item of unknown type that has none of these refers to an item that the provider stores. */
+/** Members with the content of items. An item of unknown type without them refers to an item that the provider stores. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
 /** Items that the vendor looks up by id unless they contain one of these members. */
@@ -63,7 +63,7 @@ const COMPLETE = [
   ...['program_output', 'input_text', 'input_image', 'input_file'],
 ];
 
-/** For each item type, members that make the item complete if at least one is present. With an empty list, the item is always looked up. */
+/** By item type, members of which one makes the item complete. Empty: the item is always looked up. */
 export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
   string,
   readonly string[] | 'complete'
@@ -88,7 +88,6 @@ function readItem(reader: RequestReader, reads: Reads): void {
   reader.references.readId(json.from(idStart), 'item', reader.param('id'));
 }
 
-/** Top-level members that only this protocol documents. */
 const CONTENT_AT_TOP = [
   ...['access_programs', 'background', 'context_management', 'image', 'include', 'max_output_tokens'],
   ...['max_tool_calls', 'moderation', 'parallel_tool_calls', 'prompt_cache_retention', 'reasoning', 'store', 'text'],

@@ -17,13 +17,12 @@ import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } 
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
-/** Final event of some providers, as in the realtime protocol, whatever the outcome. */
+/** Final event of some providers, whatever the outcome. */
 const DONE = 'response.done';
 
 /**
- * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only if
- * there is no `type`. The stream ends with `response.completed`, `response.incomplete`, `response.failed` or `response.done`, which contain
- * the whole response with usage, or with an `error`. The protocol has no `[DONE]`; if a provider sends one, it is forwarded.
+ * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only
+ * without it. The final event contains the whole response with usage, or is an `error`. A `[DONE]`, which the protocol lacks, is forwarded.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', DONE];
 const ITEM_DONE = 'response.output_item.done';
@@ -35,10 +34,7 @@ const namesThatMatter = [
   ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
 ];
 
-/**
- * Maximum offset of the type of an event. A `type` after this offset belongs to nested data, because vendors put the type of the event
- * first.
- */
+/** Maximum offset of an event's own `type`, which vendors put first. */
 const BEGINNING_BYTES = 1024;
 
 const TYPE = Buffer.from('"type"');
@@ -62,7 +58,7 @@ const ITEM: JsonParts = {
 
 const PICTURE = 'image_generation_call';
 
-/** The members of the data that are read. The last event repeats the output, which can contain images of several megabytes. */
+/** The last event repeats the output, which can contain images of several megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -79,10 +75,7 @@ const READ: JsonParts = {
   },
 };
 
-/**
- * Parses the data of an event. Large events are read selectively, which takes a quarter of the time if they contain an image; for small
- * events, full parsing is faster.
- */
+/** Reads large events selectively: a quarter of the time if they contain an image. For small events, full parsing is faster. */
 function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
@@ -92,7 +85,7 @@ const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** Patterns of events that are parsed. Events that contain none of them are not parsed. */
+/** Only events that contain one of these patterns are parsed. */
 const MARKERS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);
@@ -117,10 +110,9 @@ export function readResponsesStream(
   const reports = new OutputReports();
   let repeatedTextBytes = 0;
   let audioCharacters = 0;
-  /** Estimated tokens of images that a tool generated with another model. */
   let pictureOutput = 0;
 
-  /** Whether an event that contains this pattern must be parsed, given the bytes after the pattern. */
+  /** Whether an event with this pattern must be parsed. `end` is the offset after the pattern. */
   function isRelevant(run: Buffer, marker: Buffer, end: number): boolean {
     switch (marker) {
       case TYPE:
@@ -174,7 +166,7 @@ export function readResponsesStream(
       case 'error':
         return 'failed';
       case null:
-        // This is the error format of chat, which compatible providers use on all endpoints.
+        // The error format of chat, which compatible providers use on all endpoints.
         return body.error ? 'failed' : 'pass';
       default:
         return 'pass';
@@ -190,7 +182,7 @@ export function readResponsesStream(
     calls.push({
       type,
       status,
-      // Custom tool calls that the provider runs differ from those of the caller only by name.
+      // Only the name distinguishes custom tool calls that the provider runs.
       name: type === 'custom_tool_call' ? item.name : undefined,
       action: { type: isSearch(action) ? 'search' : 'other' },
       container_id,
@@ -198,7 +190,7 @@ export function readResponsesStream(
     });
   }
 
-  /** Returns the tool uses so far, for a stream that has not reported usage. */
+  /** Returns the tool uses of a stream that has not reported usage. */
   function usesSoFar(): Usage | null {
     if (calls.length === 0 && !hasCitations) return null;
     const output = calls.length === 0 ? CITING : calls;
@@ -241,7 +233,7 @@ export function readResponsesStream(
       return hasOutputEnd;
     },
     noteLarge(beginning) {
-      // An item with an image is forwarded without being parsed, but still ends part of the output.
+      // An item with an image is not parsed, but ends part of the output.
       const text = beginning.toString('latin1', 0, BEGINNING_BYTES);
       hasOutputEnd ||= ITEM_END.test(text);
       if (text.includes(ITEM_DONE) && text.includes(PICTURE)) pictureOutput += pictureTokens(null);

@@ -3,17 +3,16 @@ import { reportedToolUses, type ToolUses, toolUnit } from '../metering/tool-uses
 import { readCount } from '../metering/usage-facts.ts';
 
 export interface ContainerUse {
-  /** Container ids in the request. These containers were charged when they were created. */
+  /** Container ids in the request, which were charged when they were created. */
   readonly named: readonly string[];
-  /** Whether the call continues state that might include other containers. These cannot be distinguished from new ones. */
+  /** Whether the call continues state with other containers, which cannot be distinguished from new ones. */
   readonly mayContinue: boolean;
-  /** Whether the request offers tools that the provider runs. Responses show calls of these tools. */
   readonly offersTools: boolean;
 }
 
 export const NO_CONTAINERS: ContainerUse = { named: [], mayContinue: false, offersTools: false };
 
-/** Item types of calls that the caller runs. The caller returns the result in the next request. */
+/** Item types of calls that the client runs. */
 const CLIENT_CALLS: readonly unknown[] = [
   'function_call',
   'custom_tool_call',
@@ -24,20 +23,19 @@ const CLIENT_CALLS: readonly unknown[] = [
 
 const CALL = '_call';
 const RESULTS = '_results';
-/** Prefix of item types for OpenRouter's tools. */
 const OWNED = 'openrouter:';
-/** Names of custom tools. xAI reports searches of X as calls of these tools. */
+/** Custom tools as which xAI reports searches of X. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Returns the items of tools that the provider ran: calls and, at Perplexity, result items. */
+/** Returns items of tools that the provider ran: calls and, at Perplexity, results. */
 export function serverToolCalls(output: unknown): readonly Item[] {
   if (!Array.isArray(output)) return [];
   return output.filter((item: unknown): item is Item => isRecord(item) && toolOf(item) !== null);
 }
 
-/** Returns the vendor's name of the tool; `null` if the item shows no tool that the provider ran. */
+/** Returns the vendor's name of the tool; `null` if the provider ran none. */
 function toolOf(item: Item): string | null {
   const { type, name, execution } = item;
   if (typeof type !== 'string' || execution === 'client') return null;
@@ -47,7 +45,6 @@ function toolOf(item: Item): string | null {
   return type.startsWith(OWNED) ? type : null;
 }
 
-/** Item types that do not imply another model run: model output, calls for the caller, and lists and approval requests of MCP servers. */
 const NO_ROUNDS: readonly unknown[] = [
   ...CLIENT_CALLS,
   ...['message', 'reasoning', 'compaction', 'item_reference', 'mcp_list_tools', 'mcp_approval_request'],
@@ -81,11 +78,11 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
     const tool = toolOf(item)!;
     switch (tool) {
       case 'shell':
-        // Without a container, the caller runs the shell, so nothing is billed.
+        // Without a container, the client runs the shell.
         if (containerId !== null) uses.codeExecutions++;
         break;
       case 'image_generation':
-        // These uses are billed by image tokens instead.
+        // Image tokens are billed instead.
         break;
       default: {
         const unit = toolUnit(tool);
@@ -98,21 +95,18 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
   const named = { ...uses, ...reported?.uses };
-  // A vendor might report counts for only some of the tools that have no unit of their own, so the maximum counts.
+  // A vendor might count only some of the tools without their own unit, so the maximum counts.
   const others = Math.max(uses.otherToolUses, named.otherToolUses);
   return { ...named, otherToolUses: others, ...(billed != null && { webSearches: billed }) };
 }
 
-/** Whether an action is billed as a search. Opening a page and finding text in it are not, nor are empty searches, which xAI reports. */
+/** Whether an action is billed as a search, unlike opening a page, finding text in it, and empty searches, which xAI reports. */
 export function isSearch(action: unknown): boolean {
   if (!isRecord(action) || action.type === undefined) return true;
   return action.type === 'search' && !(action.query === '' && action.queries === undefined);
 }
 
-/**
- * Whether the text cites web pages. If it does although no tool was offered or used, a provider plugin or the model itself searched; this
- * counts as one search.
- */
+/** Whether the text cites web pages. If no tool was offered, a plugin or the model itself searched, which counts as one search. */
 export function citesPages(output: unknown): boolean {
   return listOf(output).some(
     (item) =>

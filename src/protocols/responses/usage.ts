@@ -14,11 +14,8 @@ export interface ResponsesUsageContext {
 }
 
 /**
- * Reads the usage of the responses protocol. `input_tokens` and `output_tokens` are totals that include cached, written and reasoning tokens, except
- * for providers that include reasoning or cache only in `total_tokens`. Missing details count as 0; missing totals make the usage unusable.
- *
- * Cache writes have lifetimes of 30 minutes or 12 hours, but only two prices. Those of 12 hours count as `cacheWrite1hTokens`, all others as
- * `cacheWriteTokens`.
+ * Reads responses usage. `input_tokens` and `output_tokens` include cached, written and reasoning tokens, except at providers that include
+ * these only in `total_tokens`. Cache writes with a lifetime of 12 hours count as `cacheWrite1hTokens`, all others as `cacheWriteTokens`.
  */
 export function readResponsesUsage(
   usage: unknown,
@@ -46,7 +43,7 @@ export function readResponsesUsage(
   const servedOn = readTerms(response, ['serviceTier']);
   const images = imagesOf(response.tool_usage);
 
-  // Details that exceed their total are limited to it, so that no token counts twice.
+  // Details are limited to their total, so that no token counts twice.
   const cachedInputTokens = Math.min(cache.read + unstated.unknownTokens, inputTotal);
   const writtenTotal = Math.min(cache.written, inputTotal - cachedInputTokens);
   const cacheWrite1hTokens = Math.min(cache.written1h, writtenTotal);
@@ -68,7 +65,7 @@ export function readResponsesUsage(
 
 export const IMAGE_MODEL = 'image_generation';
 
-/** Returns the usage of the image tool's model, which is not included in the usage of the response. */
+/** Returns the usage of the image tool's model, which the usage of the response excludes. */
 function imagesOf(toolUsage: unknown): ModelUsage | null {
   const usage = readImageUsage(detailsOf(toolUsage).image_gen);
   return usage === null || usage.inputTokens + usage.imageInputTokens + usage.imageOutputTokens === 0

@@ -1,11 +1,8 @@
-import { compilePaths, pathsUnder, type Verdict, type WrittenRules } from '../metering/written-paths.ts';
+import { compilePaths, pathsUnder, type TextClass, type WrittenRules } from '../metering/written-paths.ts';
 
 const ITEM_DONE = 'response.output_item.done';
 const DELTA = '.delta';
-/**
- * Suffixes of event types whose events contain text by the model, such as `response.output_text.delta` and
- * `response.mcp_call_arguments.delta`. Other deltas contain audio or tool output.
- */
+/** Suffixes of events with text by the model, such as `response.output_text.delta`. Other deltas contain audio or tool output. */
 const WRITTEN = ['text', 'refusal', 'arguments', '_input', '_code', '_command', '_diff', 'transcript'];
 const REASONING = ['reasoning', 'thinking'];
 const TOOL_OUTPUT = '_call_output';
@@ -13,10 +10,10 @@ const TOOL_OUTPUT = '_call_output';
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
-/** Suffix of item types that contain tool output, such as `function_call_output` and `tool_search_output`. */
+/** Suffix of item types with tool output, such as `function_call_output`. */
 const OUTPUT = '_output';
 
-function verdictOfItem(type: string | null): Verdict {
+function classInItem(type: string | null): TextClass {
   if (type?.endsWith(OUTPUT)) return 'none';
   return type === 'reasoning' ? 'reasoning' : 'written';
 }
@@ -32,37 +29,34 @@ const EVENT_PATHS = compilePaths({
   isNamedByEvent: true,
 });
 
-/**
- * Selects text by the model in the events of a stream. The event that completes an item repeats its deltas. For some items, such as
- * function calls, some servers send only this event.
- */
+/** The event that completes an item repeats its deltas; some servers send only this event. */
 export function streamedResponseText(): WrittenRules {
-  /** Cached, because nearly all events have the same type and item as the previous event. */
+  /** Cached, because nearly all events have the type and item of the previous event. */
   let lastType: string | null = null;
-  let verdict: Verdict = 'none';
+  let textClass: TextClass = 'none';
   let lastIndex: string | null | undefined;
   /** Indexes of items that had deltas. `null` stands for items without an index or beyond `ITEMS_MAX`. */
   const streamed = new Set<string | null>();
   return {
     paths: EVENT_PATHS,
-    judge([type = null, index = null, item = null]) {
-      if (type === ITEM_DONE) return streamed.has(index) || streamed.has(null) ? 'encrypted' : verdictOfItem(item);
+    classify([type = null, index = null, item = null]) {
+      if (type === ITEM_DONE) return streamed.has(index) || streamed.has(null) ? 'encrypted' : classInItem(item);
       if (type !== lastType) {
         lastType = type;
-        verdict = verdictOfEvent(type);
+        textClass = classInEvent(type);
       }
-      if (verdict !== 'none' && index !== lastIndex) {
+      if (textClass !== 'none' && index !== lastIndex) {
         lastIndex = index;
         streamed.add(streamed.size < ITEMS_MAX ? index : null);
       }
-      return verdict;
+      return textClass;
     },
   };
 }
 
 const ITEMS_MAX = 1_000;
 
-function verdictOfEvent(type: string | null): Verdict {
+function classInEvent(type: string | null): TextClass {
   if (type === null || !type.endsWith(DELTA) || type.includes(TOOL_OUTPUT)) return 'none';
   const what = type.slice(0, -DELTA.length);
   if (REASONING.some((name) => what.includes(name))) return 'reasoning';
@@ -75,12 +69,12 @@ function outputUnder(output: string): WrittenRules {
     json: [`${output}.arguments`],
     reasoning: [pathsUnder(output, SUMMARY)],
     encrypted: [`${output}.encrypted_content`],
-    judged: output,
+    classified: output,
     selectors: [`${output}.type`],
   });
-  return { paths, judge: ([type = null]) => verdictOfItem(type) };
+  return { paths, classify: ([type = null]) => classInItem(type) };
 }
 
 export const RESPONSE_TEXT = outputUnder('output[]');
-/** The paths of text in the last event of a stream, which repeats all text. */
+/** The last event of a stream repeats all text. */
 export const LAST_EVENT_TEXT = outputUnder('response.output[]');

@@ -6,10 +6,7 @@ import type { Tokenizer } from './tokenizer.ts';
 
 type Fields = Record<string, unknown>;
 
-/**
- * Members of items and content blocks whose text is counted without the member name, whatever the type of the block. `NESTED_FIELDS` contain content
- * blocks. All other members are counted with their names, as compact JSON.
- */
+/** Members of items and content blocks whose text is counted without the member name. All others are counted as compact JSON. */
 const TEXT_FIELDS = new Set([
   ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
   ...['title', 'context', 'source', 'filename', 'url'],
@@ -26,19 +23,16 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
 ]);
 
-/** Prefix of the names of members that only the provider can decrypt, such as `encrypted_content`. They are counted by size. */
+/** Prefix of members that only the provider can decrypt. They are counted by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
-/**
- * Maximum UTF-16 code units of a body that are tokenized: about a million tokens of English, which is about the largest context. Tokenizing them
- * takes 1/8 to 1/2 second, and one thread counts the bodies of all accounts in sequence.
- */
+/** Maximum UTF-16 code units that are tokenized: about a million tokens of English, which take up to 1/2 second. */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
 /** Maximum depth of nested blocks. Real bodies have three levels; deeper blocks are counted as plain structure. */
 const NESTED_LEVELS_MAX = 32;
 
-/** Counts the tokens of a body. It accepts any JSON value and never throws: values of unexpected form are counted by their visible structure. */
+/** Counts the tokens of any JSON body without throwing; values of unexpected form are counted by their visible structure. */
 export class BodyCounter implements Count {
   textTokens = 0;
   budgetTokens = 0;
@@ -49,7 +43,7 @@ export class BodyCounter implements Count {
   #countedTokens = 0;
   #nestedLevels = 0;
 
-  /** @param imageTokens the estimate for an image of unknown form, such as a data URL in an unknown field. */
+  /** @param imageTokens the estimate for an image of unknown form, such as a data URL in an unknown field */
   constructor(tokenizer: Tokenizer, imageTokens: number) {
     this.#tokenizer = tokenizer;
     this.#imageTokens = imageTokens;
@@ -64,10 +58,7 @@ export class BodyCounter implements Count {
     if (units < text.length) this.#textBySize(text.slice(units));
   }
 
-  /**
-   * Counts the text that exceeds the tokenization limit by its size. It assumes as many tokens per character as in the tokenized text, but at least
-   * one token per four bytes.
-   */
+  /** Counts text beyond the limit by its size: as many tokens per character as before, but at least one per four bytes. */
   #textBySize(text: string): void {
     const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
     this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
@@ -105,17 +96,16 @@ export class BodyCounter implements Count {
     }
   }
 
-  /** Counts a member of unknown meaning with its name, unless it is empty. */
   unknown(key: string, value: unknown): void {
     if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
   }
 
-  /** Counts the visible structure and text of any value as compact JSON. Media in the value are counted by their budgets. */
+  /** Counts structure and text as compact JSON. Media are counted by their budgets. */
   structure(value: unknown): void {
     if (!isEmpty(value)) this.#write(value, null);
   }
 
-  /** Counts a list of tools: one budget for the list, one budget per tool, and the text that the model sees. */
+  /** Counts tools: a budget for the list and one per tool, and the text that the model sees. */
   tools(value: unknown, onceTokens: number, eachTokens: number): void {
     if (isEmpty(value)) return;
     this.budget(onceTokens);
@@ -180,7 +170,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Counts the media in a block. Returns the members that are counted by this; `null` if the block contains no media. */
+  /** Counts the media in a block and returns the members that are counted by this; `null` if there are none. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':
@@ -270,7 +260,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Whether a value has no visible text: null, which is treated as absent, and empty strings, lists and objects. */
+/** Whether a value has no visible text: null, and empty strings, lists and objects. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -1,14 +1,10 @@
 /**
- * Number of tokens that is added to the visible text, for structure or for media. The numbers are constant. Those for images and files are
- * deliberately high, because nothing is fetched, opened or decoded (contract 4.4).
- *
- * Budgets are in tokens of the model, so the factor of its family does not apply to them. The margin of 10 % does.
+ * Tokens that are added to the visible text for structure or media. The numbers for images and files are deliberately high, because nothing
+ * is fetched or decoded (contract 4.4). The factor of the model's family does not apply to them; the margin of 10 % does.
  */
 interface Budget {
   readonly tokens: number;
-  /** When the budget is added, for the documentation. */
   readonly when: string;
-  /** The reason for the number, for the documentation. */
   readonly why: string;
 }
 
@@ -84,7 +80,7 @@ interface FileTier {
   readonly why: string;
 }
 
-/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. Other files use the same tiers. */
+/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages, each with 3,000 tokens of text and 1,000 of an image' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -102,13 +98,9 @@ export function audioBudget(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / AUDIO_CHUNK_BYTES)) * BUDGETS.audioChunk.tokens;
 }
 
-/**
- * Bytes of encrypted reasoning per token. The gateway cannot read it, so it assumes the length of the text and the ratio of English, 4 bytes per
- * token.
- */
+/** Bytes of encrypted reasoning per token: as in English text, whose length it is assumed to have. */
 const OPAQUE_BYTES_PER_TOKEN = 4;
 
-/** Returns the tokens of encrypted content by its decoded size. */
 export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
@@ -118,16 +110,13 @@ const MARGIN_PERCENT = 10;
 /** Factors have four decimals, as in the configuration, so totals can be computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** The tokens of a body. Text and budgets are separate, because the factor of the model applies only to text. */
+/** The factor of the model applies only to text. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
-/**
- * Returns (text x factor + budgets) x 1.1, rounded up. It computes with integers, because in floating point 10 x 1.1 is slightly more than 11 and
- * would be rounded up to 12.
- */
+/** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: in floating point 10 x 1.1 is more than 11. */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);
   const base = textTokens * factorUnits + budgetTokens * FACTOR_UNIT;

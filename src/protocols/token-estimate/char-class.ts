@@ -1,8 +1,7 @@
 /**
- * Character classes that the o200k pre-tokenizer distinguishes. Each code point has exactly one class.
- *
- * `both`: letters without case and modifier letters, which can occur in words of either case. `mark`: combining marks. Within a word, a mark is
- * treated like `both`; elsewhere it is punctuation.
+ * Character classes of the o200k pre-tokenizer.
+ * `both`: letters without case and modifier letters, which can occur in words of either case. `mark`: combining marks. Within a word, a
+ * mark is treated like `both`; elsewhere it is punctuation.
  */
 export const CharClass = {
   other: 0,
@@ -16,7 +15,7 @@ export const CharClass = {
   end: 8,
 } as const;
 
-/** Patterns and their classes. The first pattern that matches a character determines its class; `other` if none matches. */
+/** The first pattern that matches determines the class. */
 const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
   [/[\r\n]/u, CharClass.newline],
   [/\s/u, CharClass.space],
@@ -30,7 +29,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
 const PAGE_BITS = 8;
 const PAGE_SIZE = 1 << PAGE_BITS;
 
-/** The classes of 256 code points each, computed on first use. All pages together take 1.1 MB. */
+/** Classes of 256 code points each, computed on first use. All pages together take 1.1 MB. */
 const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
 
 export function classOf(codePoint: number): number {

@@ -3,13 +3,10 @@ import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Body formats with their own budgets. Chat completions use the budgets of the responses format. */
+/** Chat completions use the budgets of the responses format. */
 export type BodyKind = 'responses' | 'messages' | 'chat';
 
-/**
- * Members that control the call and that the model does not read. They are not counted. All other members that are not read below are counted by
- * their visible structure (contract 4.4, 4.7).
- */
+/** Members that the model does not read. Those without a rule below are counted by their visible structure (contract 4.4, 4.7). */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   responses: new Set([
     ...['model', 'stream', 'stream_options', 'store', 'background', 'metadata', 'client_metadata', 'user'],
@@ -35,14 +32,12 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
 const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 
-/** The version of the estimator, which the header `x-gateway-token-estimate` contains (contract 4.4). */
+/** Contained in the header `x-gateway-token-estimate` (contract 4.4). */
 export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts the input tokens of a body without calling a provider: visible text with the o200k vocabulary, and budgets for structure, images and files.
- * `totalTokens` computes the estimate from the result.
- *
- * The body must be JSON within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
+ * Counts the input tokens of a body: visible text with the o200k vocabulary, and budgets for structure, images and files. The body must be
+ * JSON within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
@@ -117,7 +112,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
   },
 };
 
-/** Returns a function that counts items or messages and adds `tokens` for each. It counts a value that is not a list as one item. */
+/** Counts items or messages and adds `tokens` for each. A value that is not a list is one item. */
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {

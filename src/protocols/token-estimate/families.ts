@@ -1,7 +1,4 @@
-/**
- * Number of tokens of a model per o200k token, by the model family in the name. The table contains only families that were measured against o200k;
- * the factor of all other models is 1. The configuration of a model can override the factor.
- */
+/** Tokens of a model per o200k token, by the model family in the name; 1 for all others. The configuration can override it. */
 interface Family {
   readonly name: string;
   readonly pattern: RegExp;
@@ -18,7 +15,7 @@ export const FAMILIES: readonly Family[] = [
       'the vocabulary of 2023, measured against o200k and multiplied by 1.1: 1.08 for prose, 1.20 for JSON, 1.22 for source code, 1.26 for Markdown, 1.69 for Chinese',
   },
   {
-    // Matches for example `claude-opus-4-5-20250929`, `claude-4.5-sonnet` and `claude-opus-4@20250514`, which has no minor version: 4.0.
+    // Matches for example `claude-opus-4-5-20250929`, `claude-4.5-sonnet` and `claude-opus-4@20250514` (4.0).
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,

@@ -1,14 +1,11 @@
 export interface DataUrl {
-  /** The media type in lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
+  /** In lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
   readonly mediaType: string;
   readonly isBase64: boolean;
   readonly data: string;
 }
 
-/**
- * Maximum characters before the comma of a data URL. Media types with parameters are shorter, so a text without a comma in this range is not a data
- * URL.
- */
+/** Maximum characters before the comma of a data URL. Media types with parameters are shorter. */
 const HEADER_CHARS_MAX = 256;
 
 /** Parses `data:[<media type>][;parameter]...[;base64],<data>`; `null` if the text is not a data URL. */
@@ -29,18 +26,18 @@ export function readDataUrl(text: string): DataUrl | null {
   };
 }
 
-/** Returns the decoded size of base64, computed from its length. If it contains line breaks, the result is slightly too large. */
+/** With line breaks, the result is slightly too large. */
 export function decodedSizeBytes(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);
 }
 
-/** Decodes base64 in either alphabet to UTF-8 text. Invalid bytes become U+FFFD. */
+/** Decodes base64 in either alphabet. Invalid bytes become U+FFFD. */
 export function decodeText(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** Returns the decoded text of a data URL that contains text. If a percent escape is invalid, the text is returned unchanged. */
+/** Returns the text of a data URL; unchanged if a percent escape is invalid. */
 export function dataUrlText({ isBase64, data }: DataUrl): string {
   if (isBase64) return decodeText(data);
   try {

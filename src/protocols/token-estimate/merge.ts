@@ -1,33 +1,27 @@
 import { NO_RANK, type Vocabulary } from './vocabulary.ts';
 
-/**
- * Maximum bytes of a piece; longer pieces are cut. Real text has far shorter pieces (the longest word of a page has some 50 bytes, a line of dashes
- * 200), so a cut only affects runs without breaks, by at most two or three tokens per 8,192 bytes. The limit bounds the memory and the depth of the
- * heap.
- */
+/** Maximum bytes of a piece, which bounds memory. Only runs without breaks are longer; cutting them adds few tokens. */
 export const PIECE_BYTES_MAX = 8_192;
 
-/** Number of low bits of a heap key that contain the position within a piece. The other bits contain the rank: 2^18 ranks x 2^13 < 2^31. */
+/** Low bits of a heap key that contain the position within a piece. The others contain the rank: 2^18 ranks x 2^13 < 2^31. */
 const POSITION_BITS = 13;
 const POSITION_MASK = (1 << POSITION_BITS) - 1;
 
 /**
- * Byte pair encoding as o200k defines it. Of all pairs of adjacent parts whose concatenation is in the vocabulary, the pair with the lowest rank is
- * merged, the leftmost one first, until there is no such pair. The result is the number of remaining parts.
- *
- * The candidates are in a binary heap, so a piece of n bytes takes O(n log n) instead of the usual O(n²). A separate loop for short pieces was not
- * faster (base64, emoji, Chinese: 9 to 14 ms per 100 KiB either way). The arrays are reused, and no data of a piece is retained.
+ * Byte pair encoding of o200k: of all pairs of adjacent parts in the vocabulary, the pair with the lowest rank is merged, the leftmost one
+ * first, until there is none. The candidates are in a binary heap, so a piece of n bytes takes O(n log n). A separate loop for short pieces
+ * was not faster.
  */
 export class Merger {
-  /** Number of heap moves so far. Together with `Vocabulary.steps`, tests use it to measure the work and to show that it is linear. */
+  /** Number of heap moves so far, with which tests show that the work is linear. */
   steps = 0;
   readonly #vocabulary: Vocabulary;
-  /** The end of each part and the start of the part before it, indexed by the position of the part. */
+  /** End of each part, and start of the part before it, by the position of the part. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** The rank of each part joined with the next part, indexed by the position of the part. A heap key with a different rank is stale. */
+  /** Rank of each part joined with the next one, by the position of the part. A heap key with a different rank is stale. */
   readonly #ranks = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** The heap keys. Each merge removes one key and adds at most two. */
+  /** Heap keys. Each merge removes one key and adds at most two. */
   readonly #heap = new Int32Array(PIECE_BYTES_MAX * 3);
   #heapSize = 0;
 
@@ -36,7 +30,6 @@ export class Merger {
     this.#vocabulary = vocabulary;
   }
 
-  /** Returns the number of tokens of `bytes[start, end)`, which must not exceed `PIECE_BYTES_MAX` bytes. */
   count(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > PIECE_BYTES_MAX) throw new Error(`a piece of ${length} bytes is longer than ${PIECE_BYTES_MAX}`);

@@ -64,15 +64,18 @@ function readChar(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) return CharClass.end;
   const byte = bytes[at]!;
   if (byte < 0x80) return ASCII[byte]!;
-  if (byte < 0xe0) return classOf(((byte & 0x1f) << 6) | rest(bytes, at + 1)) | (2 << WIDTH_SHIFT);
+  if (byte < 0xe0) return classOf(((byte & 0x1f) << 6) | continuationBits(bytes, at + 1)) | (2 << WIDTH_SHIFT);
   if (byte < 0xf0) {
-    return classOf(((byte & 0xf) << 12) | (rest(bytes, at + 1) << 6) | rest(bytes, at + 2)) | (3 << WIDTH_SHIFT);
+    return (
+      classOf(((byte & 0xf) << 12) | (continuationBits(bytes, at + 1) << 6) | continuationBits(bytes, at + 2)) |
+      (3 << WIDTH_SHIFT)
+    );
   }
-  const high = ((byte & 0x7) << 18) | (rest(bytes, at + 1) << 12);
-  return classOf(high | (rest(bytes, at + 2) << 6) | rest(bytes, at + 3)) | (4 << WIDTH_SHIFT);
+  const high = ((byte & 0x7) << 18) | (continuationBits(bytes, at + 1) << 12);
+  return classOf(high | (continuationBits(bytes, at + 2) << 6) | continuationBits(bytes, at + 3)) | (4 << WIDTH_SHIFT);
 }
 
-function rest(bytes: Uint8Array, at: number): number {
+function continuationBits(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 
@@ -83,9 +86,8 @@ function wordEnd(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Returns the end of the match of rule 1; -1 if there is no match. U* first matches the whole run of capitals, caseless letters and marks. If no
- * lowercase letter follows, the match is shortened to the last caseless letter or mark of the run, because L+ must match at least one character. The
- * capitals after it begin the next piece.
+ * Returns the end of the match of rule 1; -1 if there is none. U* first matches the whole run of capitals, caseless letters and marks.
+ * Without a lowercase letter after it, the match ends at the last caseless letter or mark, because L+ must match at least one character.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -109,10 +111,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/**
- * Returns the end of the match of rule 2; -1 if there is no match. Called only if rule 1 does not match, so the run consists only of capitals, and no
- * lowercase letter follows it.
- */
+/** Returns the end of the match of rule 2; -1 if there is none. Rule 1 did not match, so the run consists only of capitals. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -146,7 +145,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** Returns the end of the match of rule 4. `start`: the offset after the first character of the match. */
+/** `start` is the offset after the first character of the match of rule 4. */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {

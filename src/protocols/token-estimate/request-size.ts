@@ -2,13 +2,10 @@ import { estimateTokens } from '../metering/estimate.ts';
 import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
- * Estimates the input tokens of a JSON request from its size, for the reservation. Text counts as one token per four bytes. Base64 of an image, a
- * file or audio counts as the number of tokens in `budgets.ts` for this kind of data, plus 10 percent: an image of 1 MB does not use the 350,000
- * tokens that text of that size would. The time is proportional to the size of the long values.
- *
- * A value counts as media only if its key is one that vendors use for media. Under any other key, the model reads base64 as text.
- *
- * @param longValues Start and end offsets of long values, as found by `scanJson`.
+ * Estimates the input tokens of a JSON request from its size, for the reservation. Text counts as one token per four bytes, base64 of media
+ * by its budget (`budgets.ts`) plus 10 %. A value counts as media only under keys that vendors use for media; under any other key, the
+ * model reads base64 as text.
+ * @param longValues start and end offsets of long values, as found by `scanJson`
  */
 export function estimateRequestTokens(json: Buffer, longValues: readonly number[]): number {
   let mediaBytes = 0;
@@ -25,9 +22,9 @@ export function estimateRequestTokens(json: Buffer, longValues: readonly number[
   return mediaTokens === 0 ? text : text + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
 
-/** Minimum size of a value that counts as media, in bytes. Smaller values count as text, which yields fewer tokens than any media would. */
+/** Minimum bytes of a value that counts as media. As text, smaller values have fewer tokens than any media. */
 const MEDIA_BYTES_MIN = 4096;
-/** Number of bytes before and after a value that are examined to determine its type. */
+/** Bytes before and after a value that are examined to determine its type. */
 const NEAR_BYTES = 256;
 
 const QUOTE = 0x22;
@@ -51,7 +48,7 @@ function skipSpaceBefore(json: Buffer, end: number): number {
 }
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
-/** Base64 in JSON. It can contain backslashes, because PHP escapes `/` as `\/`. */
+/** Can contain backslashes, because PHP escapes `/` as `\/`. */
 const BASE64 = /^[A-Za-z0-9+/=_\\-]*$/;
 const IMAGE_TYPE = /"(?:media_type|mime_?type)"\s*:\s*"image\\?\//i;
 const AUDIO_TYPE = /"format"\s*:\s*"\w+"|"(?:media_type|mime_?type)"\s*:\s*"audio\\?\//i;
@@ -66,7 +63,7 @@ function text(json: Buffer, start: number, end: number): string {
   return json.toString('latin1', start, end);
 }
 
-/** Returns the tokens of a media value, whose type is determined from its first bytes or from adjacent members; `null` if the value is text. */
+/** Returns the tokens of a media value; `null` if the value is text. First bytes or adjacent members determine the type. */
 function tokensOf(json: Buffer, start: number, end: number): number | null {
   const beginning = text(json, start, Math.min(end, start + NEAR_BYTES));
   const url = DATA_URL.exec(beginning);

@@ -2,7 +2,7 @@ import { isRecord } from '../../lib/json/json.ts';
 
 interface StructureSink {
   readonly write: (json: string) => void;
-  /** Whether the sink has counted a string or object under `key` in another way; `""` is then written in its place. */
+  /** Whether the sink has counted a string or object in another way; `""` is then written in its place. */
   readonly takes: (value: string | Record<string, unknown>, key: string) => boolean;
 }
 
@@ -12,15 +12,12 @@ const CHUNK_CHARS = 2 ** 20;
 interface Level {
   readonly values: readonly unknown[];
   readonly keys: readonly string[] | null;
-  /** The key of the value. Items of an array have the key of the array. */
+  /** Items of an array have the key of the array. */
   readonly key: string;
   next: number;
 }
 
-/**
- * Writes a parsed value as compact JSON, so that a field of unknown meaning can be counted. It uses its own stack, so the depth is not limited. With
- * `rootKey`, it writes a member: `"key":value`.
- */
+/** Writes a parsed value as compact JSON; with `rootKey` as a member, `"key":value`. The depth is not limited. */
 export function writeStructure(root: unknown, rootKey: string | null, { write, takes }: StructureSink): void {
   const levels: Level[] = [];
   let chunk = rootKey === null ? '' : `${JSON.stringify(rootKey)}:`;

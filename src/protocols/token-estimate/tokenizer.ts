@@ -3,8 +3,8 @@ import { pieceEnd } from './pieces.ts';
 import { NO_RANK, readVocabulary, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` are counted as ordinary text. The result equals
- * the result of the reference encoder, except that pieces of more than `PIECE_BYTES_MAX` bytes are cut.
+ * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` are ordinary text. The result is that
+ * of the reference encoder, except that pieces of more than `PIECE_BYTES_MAX` bytes are cut.
  */
 export class Tokenizer {
   readonly #vocabulary: Vocabulary;
@@ -15,7 +15,6 @@ export class Tokenizer {
     this.#merger = new Merger(vocabulary);
   }
 
-  /** Number of bytes hashed and heap keys moved so far. It depends only on the counted text. */
   get steps(): number {
     return this.#vocabulary.steps + this.#merger.steps;
   }

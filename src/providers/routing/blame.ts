@@ -1,20 +1,16 @@
 /**
- * Decides whether a failed call counts against its route or against the calling account. An unreachable provider fails for everyone. An error
- * response may be caused by the call: some servers return 500 for text that they cannot decode, a request can make a model think beyond the time
- * limit, and a relay may forward the 401 of a server that the request itself names. Error responses therefore count against a route only if they
- * affect at least two accounts, or if no other account has called the route recently.
+ * Decides whether a failed call counts against its route or against the calling account. A call can cause an error response: some servers
+ * return 500 for text that they cannot decode, and a relay may forward the 401 of a server that the request names. Error responses
+ * therefore count against a route only if they affect at least two accounts, or if no other account has called the route recently.
  */
 
 /**
- * How a call failed. `connection`: nothing was sent. `operator`: the provider refused the operator's credential or account. `response`: the response
- * was an error, was invalid, or arrived too late.
+ * How a call failed. `connection`: nothing was sent. `operator`: the provider refused the operator's credential or account. `response`: the
+ * response was an error, was invalid, or arrived too late.
  */
 export type FailureKind = 'connection' | 'operator' | 'response';
 
-/**
- * Whether the call cannot have caused the failure. `othersToo`: the provider recently also refused the operator in a call of another account, and no
- * call has succeeded since. Without `othersToo`, a refusal of the operator is treated as an error response.
- */
+/** Whether the call cannot have caused the failure. `othersToo`: the provider also refused the operator in calls of other accounts. */
 export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
 }
@@ -27,7 +23,6 @@ interface RouteFailure {
 export interface FailuresInARow {
   readonly ofRoute: number;
   readonly responses: number;
-  /** The account whose calls failed, if all failures are from one account. */
   readonly accountId: string | null;
   readonly isFromSeveralAccounts: boolean;
 }
@@ -51,16 +46,13 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
 
 /**
  * The breaker that opens after a failure:
- * - `route`: the breaker of the route, which applies to all accounts.
- * - `onlyAccount`: the breaker of the account, which is the only recent caller. Calls of other accounts still pass, and show whether the route or the
- *   account is the cause.
- * - `account`: the breaker of the account on this route.
- * - `nobody`: none.
+ * - `route`: the breaker of the route, for all accounts
+ * - `onlyAccount`: the breaker of the account that is the only recent caller; calls of others still pass and show the cause
+ * - `account`: the breaker of the account on this route
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 
 interface BlameFacts {
-  /** The failures in a row, including the current one. */
   readonly row: FailuresInARow;
   readonly accountResponses: number;
   readonly isAccountProbe: boolean;
@@ -77,7 +69,6 @@ export function blame({ row, accountResponses, isAccountProbe, isOnlyCaller, fai
   return isAlone ? 'onlyAccount' : 'account';
 }
 
-/** Determines whether an account is the only recent caller of a route. */
 export class RecentCallers {
   #last: { readonly accountId: string; readonly atMs: number } | null = null;
   /** Time of the latest call by any account other than the last caller. */

@@ -1,8 +1,8 @@
 import type { Logger } from '../../lib/logger.ts';
 import type { BreakerTransition } from './health.ts';
 
-/** Logs when a breaker opens or closes. A breaker of a single account is logged at info level, because the route itself might work. */
-export function logBreakers(logger: Logger): (turn: BreakerTransition) => void {
+/** A breaker of a single account is logged at info level, because the route itself might work. */
+export function logBreakers(logger: Logger): (transition: BreakerTransition) => void {
   return ({ routeId, accountId, isOpen, reason }) => {
     const details = { route: routeId, ...(accountId !== null && { accountId }), ...(reason !== null && { reason }) };
     if (accountId !== null) logger.info(details, isOpen ? ACCOUNT_OPENED : ACCOUNT_CLOSED);

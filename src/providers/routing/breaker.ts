@@ -1,19 +1,12 @@
-/**
- * - `closed`: calls pass.
- * - `open`: calls are blocked until the time of the next probe.
- * - `probing`: one call, the probe, is in flight. Other calls use other routes.
- */
+/** `probing`: one call, the probe, is in flight; other calls use other routes. */
 export type BreakerState = 'closed' | 'open' | 'probing';
 
 /**
- * A circuit breaker. `blame.ts` decides which failures open it. After a delay, an open breaker lets one call through as a probe. If the probe
- * succeeds, the breaker closes; if it fails, the breaker opens again.
- *
- * A probe of one account does not block other accounts: if the cause of the failure might be the call itself, another account may send a probe
- * immediately; if the probe takes longer than the delay between probes, another account may send a probe too.
+ * A circuit breaker. `blame.ts` decides which failures open it. After a delay, an open breaker lets one call through as a probe, whose
+ * result closes or reopens it. Another account may send a probe at once if the call itself might have caused the failure, or after the
+ * delay if the first probe is still in flight.
  */
 export class Breaker {
-  /** Time of the next probe; `null` while the breaker is closed. */
   #probeAtMs: number | null = null;
   #probe: BreakerPermit | null = null;
   #boundAccountId: string | null = null;
@@ -32,12 +25,12 @@ export class Breaker {
     return this.#probe === null ? this.#probeAtMs : null;
   }
 
-  /** The account that must wait for the next probe, while other accounts need not; `null`: all accounts must wait. */
+  /** The account that must wait for the next probe; `null`: all accounts must wait. */
   get boundAccountId(): string | null {
     return this.#boundAccountId;
   }
 
-  /** Returns the time from which calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
+  /** Returns when calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {
@@ -58,7 +51,7 @@ export class Breaker {
     return this.#probe === permit;
   }
 
-  /** Opens the breaker, or keeps it open until `probeAtMs`. With `onlyFor`, all accounts except that one may send a probe before then. */
+  /** Opens the breaker until `probeAtMs`. With `onlyFor`, other accounts may send a probe before then. */
   open(probeAtMs: number, onlyFor: string | null = null): void {
     this.#probeAtMs = probeAtMs;
     this.#probe = null;
@@ -72,7 +65,6 @@ export class Breaker {
     this.#boundAccountId = null;
   }
 
-  /** Ignores the results of calls in flight. */
   outdateCalls(): void {
     this.#openings++;
   }
@@ -104,7 +96,7 @@ export class BreakerPermit {
     return this.#openings !== this.#breaker.openings;
   }
 
-  /** Whether a failure of the call counts. It does not if the call is outdated, or if it was a probe and another probe has replaced it. */
+  /** Whether a failure of the call counts. A probe that another one has replaced does not. */
   get mayBlame(): boolean {
     return !this.isOutdated && (this.isProbe || this.#breaker.state === 'closed');
   }

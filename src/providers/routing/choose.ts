@@ -7,19 +7,16 @@ import { rendezvousOrder, unitHash } from './rendezvous.ts';
 
 export type RandomSource = () => number;
 
-/** Orders routes of equal priority. All of them have a weight above 0. */
+/** Orders routes of equal priority, all with a weight above 0. */
 type RouteChoice = (routes: readonly Route[]) => readonly Route[];
 
-/** The order for calls without a session: random, with probabilities in proportion to the weights. */
+/** The order for calls without a session: random, in proportion to the weights. */
 export const byChance =
   (randomSource: RandomSource): RouteChoice =>
   (routes) =>
     drawAll(routes, randomSource);
 
-/**
- * The order for calls of a session. Each session has its own order, which is the same on every node. A route that was out of service gets its
- * sessions back gradually.
- */
+/** The order for calls of a session, which is the same on every node. A route that was out of service gets its sessions back gradually. */
 export function bySession(sessionKey: string, health: Pick<RouteHealth, 'sessionShare'>): RouteChoice {
   const isBack = ({ id }: Route): boolean => {
     const share = health.sessionShare(id);
@@ -35,23 +32,20 @@ export function bySession(sessionKey: string, health: Pick<RouteHealth, 'session
 }
 
 export interface Makers {
-  /** The provider with the state that the call continues. No other provider can read the state, so the call uses only routes to this one. */
+  /** The provider with the state that the call continues. No other provider can read the state. */
   readonly continuedId?: string | undefined;
-  /** The provider that signed the newest thinking in the request. It is preferred, because other providers might refuse the signature. */
+  /** The provider that signed the newest thinking in the request. Other providers might refuse the signature. */
   readonly signerId?: string | undefined;
 }
 
 const NO_MAKERS: Makers = {};
 
 /**
- * Returns the routes for a call in the order of attempts: the routes of the signer first, then by ascending priority number. `choice` orders routes
- * of equal priority. Routes with weight 0 are out of service.
- *
- * Drained routes get no new calls. A call that continues state of a provider may still use a drained route if there is no other route to that
- * provider (decision 31). Drained routes of the signer are the last in the order; they are used if all other providers refuse the signature.
- *
- * @throws GatewayError `routeNotConfigured` if the model has no route for this protocol, `routePolicyInvalid` if all routes are out of service,
- * `noHealthyRoute` if all remaining routes are drained.
+ * Returns the routes for a call in the order of attempts: the signer's first, then by ascending priority number. Routes with weight 0 are
+ * out of service. Drained routes get no new calls, except calls that continue state of a provider without other routes (decision 31). The
+ * signer's drained routes are last, in case all other providers refuse the signature.
+ * @throws GatewayError `routeNotConfigured` if the model has no route for this protocol, `routePolicyInvalid` if all routes are out of
+ * service, `noHealthyRoute` if all remaining routes are drained
  */
 export function orderRoutes(
   model: Model,

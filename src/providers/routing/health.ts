@@ -14,7 +14,6 @@ import { Breaker, type BreakerPermit, type BreakerState } from './breaker.ts';
 
 export interface BreakerTerms {
   readonly failuresMax: number;
-  /** The time for which an open breaker blocks calls before it lets a probe through. */
   readonly probeAfterMs: number;
 }
 
@@ -35,10 +34,7 @@ interface AccountStatus {
 
 /** A call in flight on a route. Only its first result counts. */
 export interface RoutePermit {
-  /**
-   * Called when the first data of a success arrives. If the call is a probe, this closes the breaker, so that other calls need not wait for the end
-   * of a long stream.
-   */
+  /** Called when the first data of a success arrives. A probe then closes the breaker, even if its stream is long. */
   began(): void;
   succeeded(): void;
   failed(reason: string, kind: FailureKind): void;
@@ -46,13 +42,10 @@ export interface RoutePermit {
   ended(): void;
 }
 
-/**
- * Time for which a call of another account counts as recent. Without one, error responses of a single account count against the route; with one,
- * refusals of the operator count against the route only if they also affected another account.
- */
+/** Time for which calls of other accounts count as recent. If there are any, only failures of two accounts count against the route. */
 const CALLERS_WINDOW_MS = 60_000;
 
-/** Maximum number of accounts per route for which failures are recorded. If there are more, the least recently active account is forgotten. */
+/** Maximum number of accounts per route. The least recently active one is forgotten. */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
 /** Time after the breaker of a route has closed until all sessions use the route again. */
@@ -60,31 +53,29 @@ export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
 
-/** A change of a breaker from closed to open or back: the breaker of a route, or of an account on a route. */
 export interface BreakerTransition {
   readonly routeId: string;
-  /** The account; `null` for the breaker of the route. */
   readonly accountId: string | null;
   readonly isOpen: boolean;
   readonly reason: string | null;
 }
 
 /**
- * Tracks the health of routes by the results of their calls. A route has one breaker for all accounts, and one breaker for each account whose calls
- * keep failing while calls of other accounts succeed. `blame.ts` decides which breaker a failure opens. Calls never wait for a probe; they use
- * another route.
+ * Tracks the health of routes by the results of their calls. A route has one breaker for all accounts, and one for each account whose calls
+ * keep failing while others succeed. `blame.ts` decides which breaker a failure opens. Calls never wait for a probe; they use another
+ * route.
  */
 export class RouteHealth {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTransition: (turn: BreakerTransition) => void;
+  readonly #onTransition: (transition: BreakerTransition) => void;
   readonly #routes = new Map<string, RouteBreakers>();
 
-  /** @param onTurn called when a breaker opens and when it closes again, but not when a probe fails. */
+  /** @param onTransition called when a breaker opens and when it closes again, but not when a probe fails */
   constructor(
     clock: Clock,
     terms: () => BreakerTerms,
-    onTransition: (turn: BreakerTransition) => void = () => undefined,
+    onTransition: (transition: BreakerTransition) => void = () => undefined,
   ) {
     this.#clock = clock;
     this.#terms = terms;
@@ -99,17 +90,17 @@ export class RouteHealth {
     return this.#routes.get(routeId)?.allows(accountId) ?? true;
   }
 
-  /** Returns the time at which a blocked account may try again. This is now if a probe is in flight. */
+  /** Returns the time at which a blocked account may try again: now, if a probe is in flight. */
   retryAtMs(routeId: string, accountId: string): number {
     return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
   }
 
-  /** Whether only this account is blocked and the cause might not be the route. */
+  /** Whether only this account is blocked, and the route might not be the cause. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
   }
 
-  /** Returns the share of its sessions that a route serves. After the route was out of service, the share rises from 0 to 1. */
+  /** Returns the share of its sessions that a route serves. It rises from 0 to 1 after the route was out of service. */
   sessionShare(routeId: string): number {
     return this.#routes.get(routeId)?.sessionShare() ?? 1;
   }
@@ -117,7 +108,9 @@ export class RouteHealth {
   enter(routeId: string, accountId: string): RoutePermit | null {
     let route = this.#routes.get(routeId);
     if (route === undefined) {
-      route = new RouteBreakers(this.#clock, this.#terms, (turn) => this.#onTransition({ routeId, ...turn }));
+      route = new RouteBreakers(this.#clock, this.#terms, (transition) =>
+        this.#onTransition({ routeId, ...transition }),
+      );
       this.#routes.set(routeId, route);
     }
     return route.enter(accountId);
@@ -138,22 +131,22 @@ interface AccountHealth {
 class RouteBreakers {
   readonly #clock: Clock;
   readonly #terms: () => BreakerTerms;
-  readonly #onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void;
+  readonly #onTransition: (transition: Omit<BreakerTransition, 'routeId'>) => void;
   readonly #shared = new Breaker();
-  /** Breakers of accounts. The cache is created at the first failure: it takes 20 KB, and most routes never need it. */
+  /** Breakers of accounts, created at the first failure: the cache takes 20 KB, and most routes never need it. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
   #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStatus['lastFailure'] = null;
-  /** The account whose breaker opened while it was the only caller. Until the next result, the status of the route shows this breaker. */
+  /** The account whose breaker opened while it was the only caller. Until the next result, the route's status shows this breaker. */
   #onlyAccountId: string | null = null;
   #closedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     clock: Clock,
     terms: () => BreakerTerms,
-    onTransition: (turn: Omit<BreakerTransition, 'routeId'>) => void,
+    onTransition: (transition: Omit<BreakerTransition, 'routeId'>) => void,
   ) {
     this.#clock = clock;
     this.#terms = terms;
@@ -243,7 +236,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
-      // An error response of a probe shows that the route is at fault only if the probe is from another account than the one that is bound.
+      // An error response of a probe counts against the route only if the probe is from another account than the one that must wait.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);
@@ -316,7 +309,7 @@ class RouteBreakers {
 interface CallInFlight {
   readonly accountId: string;
   readonly shared: BreakerPermit;
-  /** The permit of the account's breaker; `null` if the account had no recorded failures when the call began. */
+  /** `null` if the account had no recorded failures when the call began. */
   readonly own: BreakerPermit | null;
   readonly openingsBefore: number;
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). Each key has its own order of the candidates, which all processes
- * compute without shared state. A candidate is first for a share of the keys in proportion to its weight. If a candidate is removed, only the keys
- * for which it was first change.
+ * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). All processes compute the same order of candidates for
+ * a key. Each candidate is first for a share of the keys in proportion to its weight, and removing it changes only those keys.
  */
 export function rendezvousOrder<Candidate>(
   key: string,

@@ -3,19 +3,16 @@ import { isIPv6, type Socket } from 'node:net';
 import { buildConnector, type Connector } from '../../lib/http-client.ts';
 
 interface ConnectOptions {
-  /**
-   * Maximum time for the TCP connection and the TLS handshake together. With a proxy, the connection to the proxy and the TLS handshake have this
-   * time each.
-   */
+  /** Maximum time for the TCP connection and the TLS handshake together; with a proxy, for each. */
   readonly timeoutMs: number;
   readonly http2: boolean;
-  /** The accepted certificate authorities in PEM; `null`: the authorities that Node accepts. */
+  /** Accepted certificate authorities in PEM; `null`: those that Node accepts. */
   readonly ca: string | null;
   /** `http://user:password@host:port`; `null`: no proxy. Secret. */
   readonly proxy: string | null;
 }
 
-/** Creates the function that opens connections. Its errors contain no credential, and their codes never cause a retry. */
+/** Errors of connections contain no credential, and their codes never cause a retry. */
 export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): Connector {
   const direct = buildConnector({
     timeout: timeoutMs,
@@ -37,10 +34,9 @@ class ProxyFailure extends Error {
 }
 
 /**
- * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only the host and the port, never a call or a credential.
- *
- * undici's proxy agent is not used: it would wait for the response to CONNECT as long as for the first byte of a model's response, and it limits
- * connections per agent. The tunnel is therefore opened below the connection pool.
+ * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only the host and the port. undici's proxy agent would wait for
+ * the response to CONNECT as long as for a model's response, and limits connections per agent; the tunnel is therefore opened below the
+ * connection pool.
  */
 function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connector {
   const authorization = proxyAuthorization(proxy);

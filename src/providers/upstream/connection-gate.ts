@@ -9,18 +9,15 @@ interface GateLimits {
 
 /** A call that asks for admission. It receives its result exactly once, possibly before `enter` returns. */
 interface Entrant {
-  /** The call may proceed. The caller must call `leave` when the call ends; repeated calls are ignored. */
+  /** The caller must call `leave` when the call ends; repeated calls are ignored. */
   admitted(leave: () => void): void;
-  /** The queue is full, the maximum waiting time has passed, or the gate is closed. */
   refused(): void;
 }
 
 /**
- * Limits the concurrent calls to a provider. Further calls wait in a queue whose length and waiting time are limited; a connection pool alone would
- * let any number of calls wait indefinitely.
- *
- * The accounts share the concurrent calls and the queue, and the queue serves them in turn. An account with unlimited demand leaves the last eighth
- * of both to other accounts, and each of these waits for at most one of its calls.
+ * Limits the concurrent calls to a provider. Further calls wait in a queue whose length and waiting time are limited. Accounts share calls
+ * and queue, and are served in turn. An account with unlimited demand leaves the last eighth of both to others, each of which waits for at
+ * most one of its calls.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;
@@ -50,7 +47,6 @@ export class ConnectionGate {
     return this.#callsRefused;
   }
 
-  /** Asks for admission. Returns a function that removes the call from the queue; it has no effect after the call was admitted or refused. */
   enter(account: Tenant, entrant: Entrant): () => void {
     if (this.#isClosed) {
       entrant.refused();
@@ -102,7 +98,7 @@ export class ConnectionGate {
       slot.release();
       if (this.#waiting.size === 0) return;
       this.#handOvers++;
-      // A call ends while the pool reads from a connection. The pool cannot start another request then, so the slot is handed over afterwards.
+      // While a call ends, the pool reads from its connection and cannot start another request.
       queueMicrotask(() => this.#handOver());
     });
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CredentialFileError, type NamedCredential } from '../../config/provider-credentials.ts';
+import { COOLDOWN_MS_MAX } from './cooldown.ts';
 import { Credentials, REFUSED_MS } from './credentials.ts';
-import { COOLDOWN_MS_MAX } from './rest.ts';
 
 const NOW_MS = Date.parse('2026-11-20T04:00:00Z');
 
@@ -105,7 +105,7 @@ describe('credentials of a provider', () => {
   describe('with a rate limit', () => {
     it('have a cooldown for that model as requested by the provider, while there are others', () => {
       const { keys } = keysWith(named('a', 'b'));
-      keys.rest('a', 'm', limit(7_000));
+      keys.startCooldown('a', 'm', limit(7_000));
       assert.equal(used(keys, 3), 'b b b');
       assert.equal(used(keys, 2, NOW_MS, 'another'), 'a b');
       assert.deepEqual([states(keys), states(keys, NOW_MS, 'another')], ['resting active', 'active active']);
@@ -115,14 +115,14 @@ describe('credentials of a provider', () => {
 
     it('have a cooldown of at most a minute', () => {
       const { keys } = keysWith(named('a'));
-      keys.rest('a', 'm', limit(3_600_000));
+      keys.startCooldown('a', 'm', limit(3_600_000));
       assert.equal(keys.cooldownUntilMs('m', NOW_MS), NOW_MS + COOLDOWN_MS_MAX);
     });
 
     it('are used if all have a cooldown: the one that ends first, unless the call already reached its limit', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
-      keys.rest('a', 'm', limit(9_000));
-      keys.rest('b', 'm', limit(5_000));
+      keys.startCooldown('a', 'm', limit(9_000));
+      keys.startCooldown('b', 'm', limit(5_000));
       keys.refused('c', 401, NOW_MS);
       assert.equal(keys.cooldownUntilMs('m', NOW_MS), NOW_MS + 5_000);
       assert.equal(used(keys, 2), 'b b');
@@ -133,21 +133,21 @@ describe('credentials of a provider', () => {
 
     it('have a cooldown of a second if the provider requests none, which ends when a call is accepted', () => {
       const { keys } = keysWith(named('a', 'b'));
-      keys.rest('a', 'm', limit(null));
+      keys.startCooldown('a', 'm', limit(null));
       assert.equal(used(keys, 2, NOW_MS + 999), 'b b');
       keys.accepted('a', 'another', NOW_MS);
       keys.accepted('a', 'm', NOW_MS - 1);
       assert.equal(states(keys), 'resting active');
       keys.accepted('a', 'm', NOW_MS);
       assert.equal(states(keys), 'active active');
-      keys.rest('a', 'm', limit(7_000));
+      keys.startCooldown('a', 'm', limit(7_000));
       keys.accepted('a', 'm', NOW_MS);
       assert.equal(states(keys), 'resting active', 'the provider asked for that one');
     });
 
     it('keep cooldowns across a reload', () => {
       const { keys } = keysWith(named('a', 'b'));
-      keys.rest('b', 'm', limit(7_000));
+      keys.startCooldown('b', 'm', limit(7_000));
       keys.replace(named('b', 'c'));
       assert.equal(states(keys), 'resting active');
     });
@@ -186,7 +186,7 @@ describe('credentials of a provider', () => {
 
   it('do not retain cooldowns that have ended', () => {
     const { keys } = keysWith(named('a'));
-    for (let i = 0; i < 1_000; i++) keys.rest('a', `model-${i}`, limit(10, NOW_MS + 10 * i));
+    for (let i = 0; i < 1_000; i++) keys.startCooldown('a', `model-${i}`, limit(10, NOW_MS + 10 * i));
     assert.equal(keys.cooldownUntilMs('model-999', NOW_MS + 9_990), NOW_MS + 10_000);
     assert.equal(keys.cooldownUntilMs('model-1', NOW_MS), 0);
   });

@@ -1,11 +1,8 @@
 import { CredentialFileError, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
 import { rendezvousOrder } from '../routing/rendezvous.ts';
-import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './rest.ts';
+import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './cooldown.ts';
 
-/**
- * The operator's credentials at a provider, used in rotation. A credential that the provider refused is skipped for a while. One that reached a rate
- * limit has a cooldown for that model. If there is no alternative, such a credential is used nevertheless.
- */
+/** The operator's credentials at a provider, in rotation. Refused ones and those with a cooldown are used if there is no other. */
 
 /** Time for which a refused credential is skipped if there are others. */
 export const REFUSED_MS = 10 * 60_000;
@@ -18,7 +15,6 @@ export interface CredentialStatus {
   readonly triedAgainAtMs: number | null;
 }
 
-/** Number of credentials in each state. `resting` counts the credentials with a cooldown for any model. */
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
 
 interface CredentialState extends NamedCredential {
@@ -32,7 +28,7 @@ export class Credentials {
   #credentials: CredentialState[] = [];
   #nextIndex = 0;
 
-  /** @param onCredential receives each credential before its first use, so that the credential can be removed from messages. */
+  /** @param onCredential receives each credential before its first use, so that it can be removed from messages */
   constructor(
     credentials: readonly NamedCredential[],
     onCredential: (value: string) => void,
@@ -43,12 +39,12 @@ export class Credentials {
     this.replace(credentials);
   }
 
-  /** Applies the credentials of a new configuration. Refused credentials are tried again; cooldowns continue. */
+  /** Applies the credentials of a new configuration. Refused ones are tried again; cooldowns continue. */
   replace(credentials: readonly NamedCredential[]): void {
     const before = this.#credentials;
     this.#credentials = [];
     for (const credential of credentials) {
-      // Two files can briefly contain the same credential, while they are replaced one after the other.
+      // While credential files are replaced, two can briefly contain the same credential.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
       const cooldowns =
@@ -57,11 +53,7 @@ export class Credentials {
     }
   }
 
-  /**
-   * Returns the next credential for a call of the model, except those in `tried`; `null` if there is none. `mayHaveCooldown`: whether a credential
-   * with a cooldown may be used. `session`: all calls of a session prefer the same credential, since vendors cache prompts by account; other calls
-   * rotate.
-   */
+  /** Calls of a `session` prefer one credential, because vendors cache prompts by account; other calls rotate. */
   next(
     model: string,
     tried: readonly string[],
@@ -75,9 +67,9 @@ export class Credentials {
       session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
     if (next !== undefined) return next.value;
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
-    const resting = untried.filter((credential) => !isSkipped(credential, nowMs));
-    if (resting.length > 0) {
-      return mayHaveCooldown ? firstBy(resting, (credential) => cooldownUntilMs(credential, model)).value : null;
+    const accepted = untried.filter((credential) => !isSkipped(credential, nowMs));
+    if (accepted.length > 0) {
+      return mayHaveCooldown ? firstBy(accepted, (credential) => cooldownUntilMs(credential, model)).value : null;
     }
     // If all credentials are refused, only the one that was refused the longest time ago is tried.
     return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
@@ -103,7 +95,7 @@ export class Credentials {
     return this.#credentials.length > 1;
   }
 
-  /** Returns the time at which the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
+  /** Returns when the first cooldown for the model ends, among credentials that are not refused; 0 if all are refused. */
   cooldownUntilMs(model: string, nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const credential of this.#credentials) {
@@ -112,10 +104,7 @@ export class Credentials {
     return untilMs === Number.POSITIVE_INFINITY ? 0 : untilMs;
   }
 
-  /**
-   * Called when the provider refuses a credential. If the credential is from a file, the file is read again, and a new value in it is used
-   * immediately.
-   */
+  /** Called when the provider refuses a credential. If it is from a file that now contains a new value, that value is used at once. */
   refused(value: string, status: number, nowMs: number): void {
     const credential = this.#find(value);
     // The credential was replaced after the call began.
@@ -134,21 +123,19 @@ export class Credentials {
     };
   }
 
-  /** Called when the provider accepts a credential. `sentAtMs`: the time at which the call was sent. */
   accepted(value: string, model: string, sentAtMs: number): void {
     const credential = this.#find(value);
-    const rest = credential?.cooldowns.get(model);
-    if (rest !== undefined && endsCooldown(rest, sentAtMs)) credential!.cooldowns.delete(model);
+    const cooldown = credential?.cooldowns.get(model);
+    if (cooldown !== undefined && endsCooldown(cooldown, sentAtMs)) credential!.cooldowns.delete(model);
     // If the call was sent before the refusal, its success proves nothing: the credential may have been revoked during a long stream.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 
-  /** Starts a cooldown of a credential for the model after a rate limit. */
-  rest(value: string, model: string, limit: RateLimit): void {
+  startCooldown(value: string, model: string, limit: RateLimit): void {
     const cooldowns = this.#find(value)?.cooldowns;
     if (cooldowns === undefined) return;
-    for (const [other, rest] of cooldowns) {
-      if (!isRemembered(rest, limit.atMs)) cooldowns.delete(other);
+    for (const [other, cooldown] of cooldowns) {
+      if (!isRemembered(cooldown, limit.atMs)) cooldowns.delete(other);
     }
     cooldowns.set(model, cooldownAfter(limit, cooldowns.get(model)));
   }
@@ -176,7 +163,7 @@ export class Credentials {
     return counts;
   }
 
-  /** Returns the name of a credential for the log; `null` if the credential was replaced. */
+  /** Returns the name for the log; `null` if the credential was replaced. */
   nameOf(value: string): string | null {
     return this.#find(value)?.name ?? null;
   }

@@ -14,7 +14,7 @@ import type { Provider } from './provider.ts';
 export interface UpstreamRequest {
   readonly provider: Provider;
   readonly account: Tenant;
-  /** The path that is appended to the provider's base path, such as `/chat/completions`. */
+  /** Appended to the provider's base path, such as `/chat/completions`. */
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: RequestBody;
@@ -27,7 +27,7 @@ export interface UpstreamHead {
 
 export interface ResponseReceiver {
   receiveHead(head: UpstreamHead): void;
-  /** Receives a chunk, whose bytes then belong to the receiver. */
+  /** The bytes of the chunk then belong to the receiver. */
   receive(chunk: Buffer): void;
 }
 
@@ -35,19 +35,16 @@ export interface ResponseReceiver {
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const SENT_CHUNK_BYTES = 64 * 1024;
 
-/**
- * Limits the bytes that all exchanges of this process read in one iteration of the event loop. In one iteration, Node reads up to 32 times from a
- * socket whose peer sends fast, so without the limit all other work would wait for many fast sockets.
- */
+/** Limits the bytes that all exchanges read per iteration of the event loop. Node reads up to 32 times from a fast socket. */
 const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
-/** Number of bytes of a response before it may be paused in favor of others. Few responses whose clients wait for each chunk are larger. */
+/** Bytes of a response before it may be paused in favor of others. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
-/** The fixed cost of a chunk against the limit, in bytes. */
+/** Fixed cost of a chunk against the limit, in bytes. */
 const CHUNK_COST_BYTES = 256;
 
 /**
- * Time by which our timeouts for HTTP/2 are longer than undici's. undici restarts its timeouts with every received byte, so they do not limit a call;
- * but when one expires, undici checks whether the connection works and replaces one that does not. They must expire before our own timeouts.
+ * Time by which the gateway's timeouts for HTTP/2 are longer than undici's. Every received byte restarts undici's timeouts, so they do not
+ * limit a call; but when one expires, undici replaces a connection that does not work.
  */
 const HTTP2_GRACE_MS = 250;
 
@@ -60,22 +57,16 @@ const LIMITS = {
 type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
 
 /**
- * A request in flight.
- *
- * The timeouts in order (`timeouts` and `queue` of the provider):
- * - `queue.wait`: until the call is admitted, if the maximum of concurrent calls is reached
+ * A request in flight. Its timeouts in order (`timeouts` and `queue` of the provider):
+ * - `queue.wait`: until the call is admitted
  * - `connect`: until there is a connection
- * - `idle`: between two chunks of the request, if it is sent in chunks
- * - `firstByte`: from the end of the request until the head of the response is complete
+ * - `idle`: between two chunks of the request
+ * - `firstByte`: from the end of the request until the head of the response
  * - `idle`: between two chunks of the response, except while the receiver has paused it
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
-  /**
-   * Resolves to `ended` when the response is complete, and to `aborted` after `abort`.
-   *
-   * @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires.
-   */
+  /** @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires */
   readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
   readonly #receiver: ResponseReceiver;
@@ -87,10 +78,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The stream of the request; `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #hasHead = false;
-  /** The current timeout. `#dueMs` is its expiry in the time of `performance.now()`. */
+  /** The expiry is in the time of `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
-  /** When the timer fires, it checks whether the timeout has expired. Setting a new timer for every change of the timeout would cost more. */
+  /** When the timer fires, it checks whether the timeout has expired. A new timer for every change of the timeout would cost more. */
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
   #wasSent = false;
@@ -122,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(allConnectionsInUse());
   }
 
-  /** Pauses the response. The flow control of the connection then makes the provider stop sending. */
+  /** The flow control of the connection then makes the provider stop sending. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -130,7 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    // After the end of the exchange, no timer is set, because it would keep the process alive until it fires.
+    // After the end of the exchange, a timer would keep the process alive.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (!this.#isYielding) this.#continueFlow();
@@ -156,14 +147,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#stopFlow();
   }
 
-  /** Abandons the response and closes its connection. In HTTP/2, only its stream is closed. */
+  /** Abandons the response and closes its connection; in HTTP/2, only its stream. */
   abort(): void {
     if (!this.#ends()) return;
     this.#end.resolve('aborted');
     this.#controller?.abort(new Error('aborted'));
   }
 
-  /** Aborts the request if nothing was sent yet; otherwise does nothing. */
   abortUnsent(): void {
     if (this.#controller === null) this.#fail(givenUpUnsent());
   }
@@ -187,7 +177,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#controller === null && !this.#isOver) this.#begin(LIMITS.connect);
   }
 
-  /** Returns the body as a stream of chunks. When the next chunk is read, the earlier chunks were sent. */
+  /** When the next chunk is read, the earlier chunks were sent. */
   #asChunks(body: RequestBody): Readable {
     const chunks = Buffer.isBuffer(body) ? chunksOf(body) : body.read();
     const limitIdle = (): void => {
@@ -205,10 +195,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return stream;
   }
 
-  /**
-   * Called when the request is about to be written to a connection. It is called again if an HTTP/2 provider refused the stream without processing
-   * it, and undici sends the request again.
-   */
+  /** Called before the request is written, and again if an HTTP/2 provider refused the stream without processing it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) {
       controller.abort(new Error('aborted'));
@@ -269,18 +256,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
   }
 
-  /** Starts a timeout, which replaces the current one. */
   #begin(limit: TimeLimit): void {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
     const nowMs = performance.now();
     this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
-    // The timeout that follows is at most this long, so a timer that fires by then need not be set again.
+    // The next timeout is at most this long, so a timer that fires by then need not be set again.
     const checkAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
     if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
   }
 
-  /** Restarts the timeout after progress, unless the response is paused. */
   #postpone(): void {
     if (this.#isPaused || this.#isYielding) return;
     const { timeouts } = this.#request.provider;
@@ -310,7 +295,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ends()) this.#end.reject(failure);
   }
 
-  /** Ends the exchange. Returns false if it had already ended. */
+  /** Returns false if the exchange had already ended. */
   #ends(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

@@ -2,13 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './provider.ts';
 
 /**
- * Builds the headers of a call to a provider from an allowlist. No other headers of the client are sent, in particular not its credential.
- *
- * Clients may send version and beta headers under any mounted name of the protocol or under the provider's own name. The gateway sends them under the
- * name that the provider expects. Headers that the operator configured for the provider take precedence.
- *
- * @param credential One of the provider's credentials. Secret: it is sent only in its header.
- * @param trace Trace context headers, if the provider is configured to receive them.
+ * Builds the headers of a call to a provider from an allowlist, without the client's credential. Version and beta headers, which clients
+ * may send under any mounted name of the protocol or the provider's own, are renamed for the provider. Configured headers take precedence.
+ * @param credential secret; it is sent only in its header
+ * @param trace trace context headers, if the provider is configured to receive them
  */
 export function upstreamHeaders(
   provider: Provider,
@@ -21,7 +18,7 @@ export function upstreamHeaders(
   const headers: Record<string, string> = {
     'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
-    // The usage in a compressed response could not be read while the response is relayed.
+    // A compressed response could not be read while it is relayed.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
   };
@@ -36,7 +33,7 @@ export function upstreamHeaders(
   return Object.assign(headers, trace, provider.headers);
 }
 
-/** Names of the headers that clients may send. The provider's own name is the first one. */
+/** Names of the headers that clients may send, the provider's own name first. */
 interface VendorHeaders {
   readonly mountedNames: readonly string[];
   readonly version: readonly string[];
@@ -77,7 +74,7 @@ const SAFE_RESPONSE_HEADERS = new Set([
   'openai-version',
 ]);
 const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
-/** Prefix of headers about the operator's own subscription, which are not forwarded. Clients would mistake them for information about their plan. */
+/** Headers about the operator's own subscription are not forwarded, because clients would mistake them for their plan. */
 const SUBSCRIPTION_PREFIX = 'anthropic-ratelimit-unified-';
 
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
@@ -97,15 +94,11 @@ function isSafe(name: string): boolean {
   return false;
 }
 
-/** Response headers that the gateway reads but does not forward. */
 const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-type', 'request-id', 'x-request-id']);
 
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
-/**
- * Returns the response headers that the gateway reads, except headers that name the provider, reveal its credential, or contain unexpected
- * characters. `hiddenWords` must be in lower case.
- */
+/** Returns the headers that the gateway reads, except those that reveal the provider. `hiddenWords` must be in lower case. */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
   for (const name in upstream) {
@@ -127,15 +120,11 @@ function plausibleId(value: string | string[] | undefined): string | null {
   return typeof value === 'string' && REQUEST_ID.test(value) ? value : null;
 }
 
-/**
- * The kind of a response according to its head: an event stream, a non-streaming response, a refusal, or a success in an encoding that was not
- * requested and cannot be read.
- */
+/** `unusable`: a success in an encoding that was not requested and cannot be read. */
 type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
 export function responseKind(status: number, headers: IncomingHttpHeaders): ResponseKind {
   if (status !== 200) return 'refusal';
-  // The gateway requested no encoding, and could not read the usage in an encoded response while it relays the response.
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'unusable';
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'stream' : 'whole';

@@ -2,11 +2,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 
 /**
- * Receives the HTTP/2 stream of a request.
- *
- * If a provider resets a stream midway, undici (8.12) reports the response as complete, unless the content length contradicts this. An incomplete
- * call could then be charged as complete. The stream contains the reset code. undici does not expose the stream, but Node does, through a diagnostics
- * channel.
+ * Receives the HTTP/2 stream of a request. If a provider resets a stream, undici (8.12) reports the response as complete, unless the
+ * content length contradicts this, and the call could be charged as complete. The stream has the reset code. undici does not expose the
+ * stream, but Node does, through a diagnostics channel.
  */
 
 type TakeStream = (stream: ClientHttp2Stream) => void;
@@ -25,14 +23,12 @@ export function watchStreams(): void {
   });
 }
 
-/**
- * Must be called when undici is about to write a request. The next stream that Node creates belongs to this request, since both happen synchronously.
- */
+/** Called when undici is about to write a request. Node then creates its stream synchronously. */
 export function expectStream(take: TakeStream): void {
   expecting = take;
 }
 
-/** Must be called if the connection uses HTTP/1.1, so that no stream was created. */
+/** Called if the connection uses HTTP/1.1, so that no stream was created. */
 export function expectNoStream(): void {
   expecting = null;
 }

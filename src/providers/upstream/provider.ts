@@ -14,10 +14,9 @@ import { HiddenTexts } from './secrets.ts';
 export interface Provider {
   readonly id: string;
   readonly protocol: Protocol;
-  /** The gate that admits every call before it reaches the connection pool. */
   readonly gate: ConnectionGate;
   readonly pool: Pool;
-  /** Whether connections may use HTTP/2. Each connection negotiates the protocol. */
+  /** Whether connections may use HTTP/2, which each of them negotiates. */
   readonly http2: boolean;
   readonly basePath: string;
   readonly auth: 'bearer' | 'x-api-key';
@@ -26,11 +25,10 @@ export interface Provider {
   readonly headers: Readonly<Record<string, string>>;
   readonly vendor: string | null;
   readonly sharesState: boolean;
-  /** Whether requests to the provider may contain an unknown tool or tool member with this name. */
+  /** Whether requests may contain an unknown tool or tool member with this name. */
   readonly allows: (part: string) => boolean;
   /** Whether a non-streaming response without usage is charged by an estimate. Otherwise it is refused. */
   readonly estimatesUsage: boolean;
-  /** Transforms the usage of this provider before it is read. Absent: the usage follows the protocol. */
   readonly restatesUsage?: RestateUsage;
   readonly passesTraceContext: boolean;
   /** Texts that must not reach clients: credentials, hosts, and anything that looks like a credential. */
@@ -40,13 +38,10 @@ export interface Provider {
   destroy(): Promise<void>;
 }
 
-/**
- * Time for which an unused connection is kept. It is longer than the usual pauses of an agent, and shorter than the limit of most vendors, so that a
- * reused connection is still open.
- */
+/** Time for which an unused connection is kept: longer than the usual pauses of an agent, and shorter than the limit of most vendors. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Maximum bytes of response headers, equal to the gateway's limit for its clients. */
+/** Equal to the gateway's limit for its clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -82,7 +77,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // This setting applies only to the chat protocol. In the messages protocol, input tokens never include cache tokens.
+    // In the messages protocol, input tokens never include cache tokens.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
@@ -99,7 +94,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
   };
 }
 
-/** Returns the function `allows`. An allowed name includes the members below it. A trailing `*` matches all names with the prefix before it. */
+/** An allowed name includes the members below it. A trailing `*` matches all names with the prefix before it. */
 function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows'] {
   if (unknownTools === 'pass') return () => true;
   return (part) =>
@@ -108,7 +103,7 @@ function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows']
     );
 }
 
-/** Returns the secrets in the address of a proxy. The user name is not included, since it can be any word. */
+/** The user name is not a secret, because it can be any word. */
 function proxySecrets(proxy: string | null): string[] {
   if (proxy === null) return [];
   const { host, hostname, password } = new URL(proxy);
@@ -119,9 +114,9 @@ const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/
 const SECRET_WORD_LENGTH = 16;
 
 /**
- * Returns the texts of the operator's headers that a provider's message must not repeat. Any value can be secret, but removing plain words, such as a
- * title, would damage unrelated messages. The result contains all values of headers whose names suggest a credential, and long words with letters and
- * digits, such as organization ids.
+ * Returns the texts of configured headers that a provider's message must not repeat: all values of headers whose names suggest a
+ * credential, and long words with letters and digits, such as organization ids. Removing plain words, such as a title, would damage
+ * messages.
  */
 function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
@@ -131,10 +126,7 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/**
- * Creates the providers of a configuration. If the settings of a provider did not change, apart from its credentials, it keeps its connections. It
- * uses its previous credentials until `useCredentials` is called.
- */
+/** Creates the providers of a configuration. A provider of which only the credentials changed keeps its connections. */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
   for (const [id, config] of Object.entries(configs)) {

@@ -1,10 +1,7 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { RefusalReason } from './failure.ts';
 
-/**
- * Lowercase error codes and types about the operator's account at the provider. Vendors send them with status 429, and some with 400. Callers cannot
- * cause them, because providers never copy a code from a request.
- */
+/** Lowercase codes and types of errors about the operator's account, sent with status 429 or 400. Callers cannot cause them. */
 const ACCOUNT_CODES = new Set([
   'account_deactivated',
   'accountoverdueerror',
@@ -34,33 +31,26 @@ const ACCOUNT_CODES = new Set([
 ]);
 
 /**
- * Anthropic reports an account without credit as an invalid request, with this sentence and no code. The pattern matches only the complete sentence,
- * because the messages of similar errors begin with a member name that the caller chooses and a colon.
+ * Anthropic reports an account without credit as an invalid request, with this sentence and no code. Only the complete sentence matches,
+ * because messages of similar errors begin with a member name that the caller chooses.
  */
 const EMPTY_ACCOUNT =
   /^Your credit balance is too low to access the (?:\w+ )?API\.(?: Please go to Plans & Billing[\w ]*\.)?$/;
 
-/**
- * The sentence with which Alibaba's compatible API, and servers in front of it, report that a token limit per second or minute is exceeded; the code
- * is `insufficient_quota`. OpenAI's sentence for that code continues differently. The gateway may treat a refusal as less severe because of its
- * message, since callers cannot abuse that.
- */
+/** Alibaba's message for a token limit per second or minute. The code is `insufficient_quota`, as for an empty account at OpenAI. */
 const TOKEN_RATE =
   /^(?:Workspace )?allocated quota exceeded\b|^You exceeded your current quota, please check your plan and billing details\.(?: For details\b|$)/i;
 
-/** The code for a restricted OpenAI key that lacks the scope for this kind of call. OpenAI accepts other calls with the key. */
+/** The code for a restricted OpenAI key that lacks the scope for this kind of call. */
 const MISSING_SCOPE = 'missing_scope';
 
-/**
- * Messages about the operator's account that depend on the call: a missing scope, more input or output than the balance covers (OpenRouter), or the
- * budget of an end user whom the request names (LiteLLM).
- */
+/** Messages about the operator's account that depend on the call: scope, length (OpenRouter), budget of an end user (LiteLLM). */
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 
 /**
- * Messages with status 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`, `No endpoints found
- * for x.`, `The API deployment for this resource does not exist.`
+ * Messages with status 404 about the model: `The model x does not exist`, `model: x`, `models/x is not found for API version v1`, `No
+ * endpoints found for x.`, `The API deployment for this resource does not exist.`
  */
 const MODEL_NOT_SERVED =
   /^models?: |\bmodels?\b.{0,200}\b(?:not|no longer|unavailable|retired|deprecated)\b|\bnot found the model\b|^No endpoints? found|\bdeployment\b.{0,80}\bnot exist/i;
@@ -73,9 +63,9 @@ function isAboutModel({ param, message }: GatewayError): boolean {
 const INVALID_ENCRYPTED_CONTENT = 'invalid_encrypted_content';
 
 /**
- * Messages with status 400 about a signature or encrypted content in the conversation: ``Invalid `signature` in `thinking` block``,
- * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`, `Thought signature is not valid`,
- * ``Function call is missing a `thought_signature` ``. Relays add text before and after them.
+ * Messages with status 400 about a signature or encrypted content: ``Invalid `signature` in `thinking` block``,
+ * `messages.1.content.0.thinking.signature: Field required`, `The encrypted content gAAA… could not be verified.`, `Thought signature is
+ * not valid`. Relays add text before and after them.
  */
 const SIGNATURE_REFUSED: readonly RegExp[] = [
   /\bInvalid [`']?(?:signature|data)[`']? in [`']?(?:redacted_)?thinking[`']? block/,
@@ -117,7 +107,7 @@ export function refusalReason(refused: GatewayError): RefusalReason {
   }
 }
 
-/** Whether a refusal is about the operator's credential or account. The caller must then not see its message. */
+/** Whether a refusal is about the operator's credential or account. The client must then not see its message. */
 export function isAboutOperator(refused: GatewayError): boolean {
   switch (refused.status) {
     case 401:

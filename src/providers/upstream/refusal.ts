@@ -7,15 +7,13 @@ import { safeResponseHeaders } from './headers.ts';
 import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
-/** Maximum bytes of an error body that are read. The gateway ignores all bytes beyond them. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 
 const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 /**
- * Converts a provider's error response to the gateway's format. It keeps the status, the wording of the message, and, in the messages protocol, the
- * type. It removes everything that names the provider (contract, sections 1 and 7). The message is not reworded, because agents compare it with known
- * messages.
+ * Converts a provider's error response. Keeps the status, the wording of the message, which agents compare with known messages, and, in the
+ * messages protocol, the type. Removes everything that names the provider (contract, sections 1 and 7).
  */
 export function providerRefusal(
   status: number,
@@ -41,7 +39,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** Whether a proxy in front of the provider reports with this status that it lost the call. The call may have run. */
+/** Whether a proxy in front of the provider lost the call, which may have run. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }
@@ -55,9 +53,7 @@ interface ProviderError {
   readonly wrapped?: string;
 }
 
-/**
- * Reads the error formats of both protocol families and of Google, and a flat format that some providers use. It finds no message in other bodies.
- */
+/** Reads the error formats of both protocols and of Google, and a flat format that some providers use. */
 function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
   const parsed = parseJson(body.toString('utf8'));
   // Google's compatible API puts the error in an array.
@@ -67,7 +63,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** Whether a value is a plain code. Other text could be a secret. */
+  /** Any other text could be a secret. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
@@ -81,16 +77,13 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   };
 }
 
-/** Returns the error of the server behind a relay. OpenRouter sends it as a string in `metadata.raw`, others as an object in `upstream_error`. */
+/** Returns the error of the server behind a relay: a string in `metadata.raw` (OpenRouter), or an object in `upstream_error`. */
 function wrappedError({ metadata, upstream_error: upstreamError }: Record<string, unknown>): string | null {
   if (isRecord(metadata) && typeof metadata.raw === 'string') return metadata.raw;
   return isRecord(upstreamError) ? JSON.stringify(upstreamError) : null;
 }
 
-/**
- * Returns the reason of an error of Google, which is in a list of details; the code only contains the status. Reasons that are not about the account
- * are ignored.
- */
+/** Returns the reason of an error about the account at Google, which is in a list of details. */
 function accountReason(details: unknown): unknown {
   if (!Array.isArray(details)) return undefined;
   const reasons = details.map((detail: unknown) => (isRecord(detail) ? detail.reason : undefined));
@@ -106,10 +99,7 @@ const CODES: Readonly<Record<number, string>> = {
   422: 'unprocessable_entity',
 };
 
-/**
- * Builds the failure for a response with a status other than 200. The statuses 4xx and 5xx are refusals. Other successes and redirects can be neither
- * relayed nor charged. If the provider refuses the operator, the client gets a 502 without the provider's message (contract, section 7).
- */
+/** Builds the failure for a status other than 200. If the provider refuses the operator, the client gets a 502 (contract, section 7). */
 export function refusalFailure(
   { status, headers }: UpstreamHead,
   body: Buffer,

@@ -1,14 +1,11 @@
 import { CREDENTIALS_MAX } from '../../config/provider-credentials.ts';
 
-/** Removes text that names a provider or reveals a credential from the provider's messages. */
-
 /** Minimum length of a text that is removed. A shorter secret could be part of any word. */
 const SECRET_LENGTH_MIN = 4;
 
-/** Maximum number of credentials that are removed. It includes former credentials, since responses to calls with them can still arrive. */
+/** Includes former credentials, because responses to calls with them can still arrive. */
 const HIDDEN_CREDENTIALS_MAX = 2 * CREDENTIALS_MAX;
 
-/** Texts that must not reach clients. */
 export class HiddenTexts {
   readonly #others: readonly string[];
   #credentials: readonly string[] = [];
@@ -24,7 +21,7 @@ export class HiddenTexts {
       0,
       HIDDEN_CREDENTIALS_MAX,
     );
-    // The longest is the first one: if one text contains another, it must be removed as a whole.
+    // Longest first: if one text contains another, it must be removed as a whole.
     this.#texts = [...this.#credentials, ...this.#others].sort((one, other) => other.length - one.length);
     this.#words = this.#texts.filter(({ length }) => length >= SECRET_LENGTH_MIN).map((text) => text.toLowerCase());
   }
@@ -33,7 +30,7 @@ export class HiddenTexts {
     return this.#texts;
   }
 
-  /** The texts in lower case, for comparison with headers. Texts that are too short to be distinguished from ordinary words are omitted. */
+  /** The texts in lower case, for comparison with headers, without those that could be part of ordinary words. */
   get words(): readonly string[] {
     return this.#words;
   }
@@ -47,7 +44,7 @@ const MASKED_KEY_PATTERN = /(?<![\w-])[\w-]{2,}\*{3,}[\w*-]*/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
-/** Removes text that names the provider or reveals a credential. It ignores case, because case does not matter in host names. JSON remains valid. */
+/** Removes text that names the provider or reveals a credential, regardless of case. JSON remains valid. */
 export function removeSecrets(text: string, secrets: readonly string[]): string {
   let scrubbed = text.replace(CONTROL_PATTERN, '').replace(URL_PATTERN, '[address]');
   scrubbed = hideKeys(scrubbed);
@@ -62,7 +59,6 @@ export function hideKeys(text: string): string {
   return text.replace(KEY_PATTERN, '[key]').replace(MASKED_KEY_PATTERN, '[key]');
 }
 
-/** Like `removeSecrets`, and shortens the text to a maximum length. */
 export function scrub(text: string, secrets: readonly string[]): string {
   const scrubbed = removeSecrets(text, secrets);
   return scrubbed.length > MESSAGE_CHARS_MAX ? `${scrubbed.slice(0, MESSAGE_CHARS_MAX)}…` : scrubbed;

@@ -5,10 +5,7 @@ import type { UpstreamHead } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
 import { refusalFailure } from './refusal.ts';
 
-/**
- * Some providers report overload, rate limits or rejected signatures with status 200, in the first event of a stream with data. If nothing was sent
- * to the client and another route is available, the error is handled like a refusal with the corresponding status.
- */
+/** Some providers report overload, rate limits or rejected signatures with status 200, in the first event of a stream with data. */
 
 const OPENINGS: readonly unknown[] = [
   'ping',

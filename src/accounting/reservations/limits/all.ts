@@ -10,7 +10,7 @@ import { planTerms } from './plan-terms.ts';
 import { tokenQuota } from './token-quota.ts';
 import { weeklyWindow } from './weekly-window.ts';
 
-/** All limits of a call in the order of precedence. A refusal names the first exhausted limit. */
+/** In the order of precedence. A refusal names the first exhausted limit. */
 const LIMITS = {
   ofKey: [keyBudgets, keyCalls],
   ofMember: [memberBudgets, memberCalls],

@@ -1,10 +1,10 @@
 import type { Limit } from './limit.ts';
 
-/** Limits a call by the prepaid balance. A call is admitted while some of the balance is not reserved, and reserves its maximum cost. */
+/** A call is admitted while some of the balance is not reserved, and reserves its maximum cost. */
 export const balance: Limit = {
   refuse(_call, { money }) {
     if (money.balanceNano - money.reservedNano > 0n) return null;
-    // If the balance is only exhausted by reservations, calls in flight might free some of it when they end.
+    // If only reservations exhaust the balance, calls in flight might free some of it when they end.
     return { kind: 'insufficientBalance', retryAt: money.balanceNano > 0n ? 'soon' : null, isPaymentRequired: true };
   },
   take({ amountNano }, { money }, reservation) {

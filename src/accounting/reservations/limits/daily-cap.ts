@@ -3,7 +3,7 @@ import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { MoneyState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** Limits the amount that an account can spend per day of the billing time zone. Reservations of its calls count as spent. */
+/** Per day of the billing time zone. Reservations count as spent. */
 export const dailyCap: Limit = {
   refuse(_call, { money }, context) {
     const capNano = lowestCap(money.dailyCapNano ?? context.defaultDailyCapNano, money.ownDailyCapNano);
@@ -14,7 +14,7 @@ export const dailyCap: Limit = {
   },
 };
 
-/** Returns the cap in force. Owners can only lower the operator's cap. */
+/** Owners can only lower the operator's cap. */
 export function lowestCap(capNano: bigint | null, ownCapNano: bigint | null): bigint | null {
   if (capNano === null || ownCapNano === null) return capNano ?? ownCapNano;
   return ownCapNano < capNano ? ownCapNano : capNano;

@@ -1,13 +1,11 @@
-import { isAhead } from '../../counts/counted-since.ts';
+import { isInFuture } from '../../counts/counted-since.ts';
 import { FIVE_HOURS_MS, type PlanTerms } from '../../plans/plan.ts';
 import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * Limits the calls in the five-hour window of a Coding Plan. The limit is exact for each call, and a limit of 100,000 costs no more than
- * one of 10: the subscription stores the number of its slots, and an admission deletes only as many of the oldest expired slots as it can
- * use. Each slot is thus written once and deleted once. An admission deletes up to the same number of slots in the future, which exist only
- * after the clock was wrong.
+ * Exact for each call. An admission deletes only as many expired slots, and slots in the future, as it can use, so that a limit of 100,000
+ * costs no more than one of 10.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -37,20 +35,20 @@ export const fiveHourWindow: Limit = {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
     // If the maximum number of slots was read, more of them could be expired or in the future, so the use is unknown.
     const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
-    const ahead = oldestSlots.filter(({ takenAtMs }) => isAhead(takenAtMs, nowMs)).length;
-    if (Math.max(lapsed, ahead) >= oldestSlotsMax) return null;
+    const future = oldestSlots.filter(({ takenAtMs }) => isInFuture(takenAtMs, nowMs)).length;
+    if (Math.max(lapsed, future) >= oldestSlotsMax) return null;
     const limit = terms.fiveHourCalls;
     const resetAtMs = slots < limit ? nowMs + FIVE_HOURS_MS : freeAtMs(subscription, terms, nowMs);
     return { name: 'fiveHour', limit, used: slots, resetAtMs };
   },
 };
 
-/** Whether a slot counts: it is within the window, or so slightly in the future that the clock might have gone back. */
+/** A slot slightly in the future counts, because the clock might have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
-  return takenAtMs > nowMs - FIVE_HOURS_MS && !isAhead(takenAtMs, nowMs);
+  return takenAtMs > nowMs - FIVE_HOURS_MS && !isInFuture(takenAtMs, nowMs);
 }
 
-/** Returns the time at which the window has capacity again: the expiry of the slot without which the use is below the limit. */
+/** The expiry of the slot without which the use is below the limit. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const givenBack = new Set(subscription.deletedSlots);
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));

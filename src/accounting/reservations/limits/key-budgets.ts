@@ -9,10 +9,7 @@ import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.
 
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
-/**
- * Creates the limit that enforces the budgets of a key or a member. Reservations count as spent. Budgets are optional. They do not limit
- * calls on a plan, which cost no money.
- */
+/** Budgets of a key or a member. Reservations count as spent. Calls on a plan cost no money and are not limited. */
 const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
@@ -41,7 +38,7 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
-/** Returns the use of the budgets of a key and its member, excluding reservations of calls in flight. */
+/** Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {
@@ -69,7 +66,7 @@ export const memberBudgets = budgetsOf(MEMBER, {
   day: 'memberSpendLimitReached',
 });
 
-/** Adds a charge to all budgets of a key or a member, in the periods that are current at the time of the charge. */
+/** In the periods that are current at the time of the charge. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -78,12 +75,11 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** Returns the smallest remainder of the budgets, excluding reservations of calls in flight; `null` if no budget is set. */
+/** Without reservations of calls in flight; `null` if no budget is set. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
 
-/** Returns the smallest amount; `null` if there are no amounts. */
 export function leastOf(amounts: readonly (bigint | null)[]): bigint | null {
   const known = amounts.filter((nano) => nano !== null);
   return known.length === 0 ? null : known.reduce((least, nano) => (nano < least ? nano : least));
@@ -94,12 +90,10 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** Names of the caps that this file enforces. `key-limits.ts` enforces the other caps. */
+/** `key-limits.ts` enforces the other caps. */
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
-/**
- * Returns the budgets of a key or a member. The budget with the longest period comes first, because a refusal lasts until that period ends.
- */
+/** The budget with the longest period comes first, because a refusal lasts until that period ends. */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;

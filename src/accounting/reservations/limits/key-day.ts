@@ -5,10 +5,7 @@ import type { KeyState } from '../account-state.ts';
 
 export type OwnerUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
-/**
- * Returns the use in the current periods. If the counted day is still current, its use also belongs to the current week and month, even if
- * a change of the time zone made these start within the day.
- */
+/** The use of the current day belongs to the current week and month, even if a new time zone made these start within the day. */
 export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
@@ -21,7 +18,7 @@ export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   };
 }
 
-/** Starts the current periods. Called only for calls that are admitted or that end; a refused call changes nothing. */
+/** Only for calls that are admitted or that end; a refused call changes nothing. */
 export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   if (!isDay) {

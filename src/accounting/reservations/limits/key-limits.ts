@@ -7,17 +7,12 @@ import { usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
 import { KEY, type LimitedOwner, MEMBER } from './limited-owner.ts';
 
-/** Limits the calls per day and the concurrent calls of a key, or of a member across all keys of the member. These caps are optional. */
-
 interface CallCap {
   isReached(owner: KeyState, context: AdmissionContext): boolean;
   retryAt(context: AdmissionContext): Refusal['retryAt'];
 }
 
-/**
- * All caps except budgets, in the order of precedence. A cap of `KeyLimits` that is neither here nor in `key-budgets.ts` causes a compile
- * error.
- */
+/** In the order of precedence. A cap of `KeyLimits` that is neither here nor in `key-budgets.ts` causes a compile error. */
 const CALL_CAPS = {
   dailyCallsMax: {
     isReached: (owner, context) => owner.dailyCallsMax !== null && usedNow(owner, context).calls >= owner.dailyCallsMax,
@@ -39,7 +34,7 @@ const callsOf = ({ of, taken }: LimitedOwner, kinds: Readonly<Record<CallCapName
     const reached = callCaps.find((cap) => CALL_CAPS[cap].isReached(owner, context));
     return reached === undefined ? null : { kind: kinds[reached], retryAt: CALL_CAPS[reached].retryAt(context) };
   },
-  // The current day has already been started by the budgets, which precede this limit.
+  // The budgets, which precede this limit, have started the current day.
   take(request, account) {
     const owner = of(request, account);
     if (owner === null) return;

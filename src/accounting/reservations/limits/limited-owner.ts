@@ -6,20 +6,17 @@ export type OwnedCall = Pick<ReservationRequest, 'keyId' | 'isKeyLimited' | 'mem
 
 interface TakenOfOwner {
   readonly owner: KeyState;
-  /** Sequence number of the owner's day that counts the call. */
+  /** Number of the owner's day that counts the call. */
   readonly dayNo: number;
   readonly amountNano: bigint;
 }
 
-/**
- * An owner of limits other than the account: the key of a call, or the member who owns the key, across all keys of the member. Both are
- * rows of `key_limits`.
- */
+/** The key of a call, or the member who owns the key, across all keys of the member. Both are rows of `key_limits`. */
 export interface LimitedOwner {
-  /** Returns the state of the owner for a call; `null` if the owner has no limits. */
+  /** Returns `null` if the owner has no limits. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
   note(reservation: Reservation, owner: KeyState, amountNano: bigint): void;
-  /** Returns what a call in flight has taken of the owner's limits; `null` if it has taken nothing or the limits no longer exist. */
+  /** What a call in flight has taken; `null` if it has taken nothing, or the limits no longer exist. */
   taken(reservation: ReservedLimits, account: AccountState): TakenOfOwner | null;
 }
 

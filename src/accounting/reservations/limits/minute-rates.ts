@@ -1,5 +1,5 @@
 import type { RateLeft, RateStatus } from '../../../protocols/rate-status.ts';
-import { isAhead } from '../../counts/counted-since.ts';
+import { isInFuture } from '../../counts/counted-since.ts';
 import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
 import { maximaOfNames, type RateMaxima } from '../rate-defaults.ts';
 import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
@@ -17,9 +17,9 @@ import {
 } from './rate-bucket.ts';
 
 /**
- * Limits the requests and tokens per minute of the account and of the key, for all models together and for the called model. A call uses at
- * most four buckets (`docs/decisions/0035-limits-by-the-minute.md`). A request counts whatever its outcome. At admission, a call takes its
- * maximum number of tokens, but at most the lowest limit; when it ends, the number is corrected to the actual use.
+ * At most four buckets: of the account and of the key, for all models and for the called model
+ * (`docs/decisions/0035-limits-by-the-minute.md`). An admission takes the maximum number of tokens, but at most the lowest limit; the end
+ * of the call corrects the number.
  */
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
@@ -81,7 +81,7 @@ export const minuteRates: Limit = {
       const state = rates.get(rateName(place));
       const fill = rateFills[i];
       if (state === undefined || !fill) continue;
-      // Sets the level that the bucket would have if the actual use had been known when it was last drained, at this admission or later.
+      // The level that the bucket would have if the actual use had been known when it was last drained.
       state.tokensUsed =
         more >= 0
           ? withMore(state.tokensUsed, more)
@@ -90,7 +90,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** Returns the remainder of the limits of a call, after subtracting an admitted call; `null` if the call has no limits. */
+/** Returns the remainder after an admitted call; `null` if the call has no limits. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
@@ -113,17 +113,17 @@ function tighter(other: RateLeft | null, used: number, max: number | null, asOfM
   return isTighter ? left : other;
 }
 
-/** A limit with the maxima in force: its own, or else those of the configuration. */
+/** The maxima are its own, or else those of the configuration. */
 interface Rate extends RateMaxima {
   readonly state: RateState;
 }
 
-/** Whether an account might have limits per minute. Most accounts have none. */
+/** Most accounts have no limits per minute. */
 export function hasRates({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
   return rates.size > 0 || rateDefaults !== null;
 }
 
-/** Returns the limits that apply to a call. Limits that are only in the configuration might not be stored for the account yet. */
+/** Limits that are only in the configuration might not be stored for the account yet. */
 function ratesOf(
   { accountId, keyId, model, modelAliases }: ReservationRequest,
   { rates }: AccountState,
@@ -148,7 +148,7 @@ function underAliases(keyId: string, aliases: readonly string[], rates: AccountS
   return aliases.flatMap((model) => rates.get(rateName({ keyId, model })) ?? []);
 }
 
-/** Returns the initial counts of a bucket. If a bucket exists under an alias of the model, its counts are used. */
+/** If a bucket exists under an alias of the model, its counts are used. */
 function countsOf(others: readonly RateState[]): RateCounts {
   const [last] = others.toSorted((a, b) => b.countedAtMs - a.countedAtMs);
   return {
@@ -160,7 +160,7 @@ function countsOf(others: readonly RateState[]): RateCounts {
 
 const UNLIMITED = { requestsMax: null, tokensMax: null, isStored: false } as const;
 
-/** Returns the keys of limits that might be stored under aliases of the call's model. */
+/** Returns the keys of buckets that might be stored under aliases of the call's model. */
 export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 'keyId' | 'modelAliases'>) {
   return modelAliases.flatMap((model) => [
     { keyId: '', model },
@@ -168,7 +168,7 @@ export function aliasPlacesOf({ keyId, modelAliases }: Pick<ReservationRequest, 
   ]);
 }
 
-/** Returns the keys of the limits and buckets of a call: for its account and its key, for all models and for the called model. */
+/** Returns the keys of a call's buckets: for its account and its API key, for all models and for the called model. */
 export function placesOf(keyId: string, model: string): readonly Pick<RateState, 'keyId' | 'model'>[] {
   return [
     { keyId: '', model: '' },
@@ -178,21 +178,16 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-/**
- * The use of a bucket at an instant. The instant is the current time, or slightly later if the clock went back; nothing drains until then.
- */
+/** At the current time, or slightly later if the clock went back; nothing drains until then. */
 interface Used {
   readonly asOfMs: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/**
- * Returns the current use of a bucket. A bucket that was counted further in the future than the tolerance is reset
- * (`accounting/counts/counted-since.ts`).
- */
+/** A bucket that was counted further in the future than the tolerance is reset (`accounting/counts/counted-since.ts`). */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
-  if (isAhead(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
+  if (isInFuture(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;
   return {
     asOfMs: Math.max(nowMs, state.countedAtMs),

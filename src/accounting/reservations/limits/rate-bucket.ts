@@ -1,18 +1,17 @@
 import type { RateFill } from '../tables.ts';
 
 /**
- * The bucket of a limit per minute. Its content drains evenly, so a full bucket is empty after a minute: a limit of n allows n at once, and
- * then one every 60/n seconds. A bucket is stored as one number and one instant, in exact integers: use is counted in 60,000ths of a
- * request or token, and a limit of n drains n of these per millisecond.
+ * A bucket drains evenly, so a limit of n allows n at once, and then one every 60/n seconds. Use is counted in 60,000ths, so that a limit
+ * of n drains n of these per millisecond.
  */
 
-/** One request or token, in the unit of buckets. */
+/** The stored amount of one request or token. */
 export const ONE = 60_000;
 
 /** Larger than the use of any call. Keeps sums within the exact integers of a double. */
 const USED_MAX = 100_000_000_000 * ONE;
 
-/** Returns the use after some time has elapsed. If the clock went back, nothing drains. */
+/** If the clock went back, nothing drains. */
 export function drained(used: number, max: number, elapsedMs: number): number {
   return Math.max(used - max * Math.max(elapsedMs, 0), 0);
 }
@@ -21,29 +20,23 @@ export function withMore(used: number, count: number): number {
   return Math.min(used + count * ONE, USED_MAX);
 }
 
-/**
- * Returns the tokens of a call that have not drained at an instant, given the level of the bucket after the call. Tokens that were in the
- * bucket before the call drain first. Returns 0 if the instant is before the call, because the bucket must have been reset since.
- */
+/** Earlier tokens drain first. Before the instant of the call the result is 0, because the bucket must have been reset since. */
 export function undrained([used, max, countedAtMs]: RateFill, tokens: number, atMs: number): number {
   if (atMs < countedAtMs) return 0;
   return Math.min(drained(used, max, atMs - countedAtMs), tokens * ONE);
 }
 
-/**
- * Returns the use after `count` tokens are given back. Drained tokens are not given back, because other calls were already admitted in
- * their place. Otherwise calls that run for ten minutes would, at their ends, allow ten times the limit.
- */
+/** Drained tokens are not given back, because other calls were already admitted in their place. */
 export function withoutUndrained(used: number, count: number, undrained: number): number {
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
 
-/** Returns the milliseconds until a whole request or token is free; 0 if one is free now. */
+/** Until a whole request or token is free; 0: now. */
 export function msUntilOneFree(used: number, max: number): number {
   return Math.max(Math.ceil((used + ONE - max * ONE) / max), 0);
 }
 
-/** Returns the milliseconds until any fraction of a request or token is free; 0 if some is free now. */
+/** Until any fraction of a request or token is free; 0: now. */
 export function msUntilAnyFree(used: number, max: number): number {
   return used < max * ONE ? 0 : Math.floor((used - max * ONE) / max) + 1;
 }

@@ -2,10 +2,7 @@ import { beganAtMs, isCounted } from '../../counts/counted-since.ts';
 import { periodMsOf } from '../../plans/plan.ts';
 import type { Limit } from './limit.ts';
 
-/**
- * Limits the tokens in each period of a plan. Periods have a fixed number of days, counted from the start of the subscription. A call is
- * admitted while used and reserved tokens are below the quota.
- */
+/** Limits the tokens in each period of a plan. A call is admitted while used and reserved tokens are below the quota. */
 export const tokenQuota: Limit = {
   advance({ subscription, terms }, context) {
     const { startsAtMs, periodBeganAtMs } = subscription;
@@ -20,7 +17,7 @@ export const tokenQuota: Limit = {
     if (plan === null) return null;
     const { startsAtMs, endsAtMs, periodBeganAtMs, periodTokens, periodReservedTokens } = plan.subscription;
     if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
-    // If the quota is only exhausted by calls in flight, some of it might be free when they end.
+    // If only calls in flight exhaust the quota, some of it might be free when they end.
     if (periodTokens < plan.terms.quotaTokens) return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
     const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;

@@ -3,7 +3,7 @@ import { WEEK_MS } from '../../plans/plan.ts';
 import type { SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** Limits the calls in each week of a Coding Plan. Weeks are counted from the start of the subscription. */
+/** Weeks are counted from the start of the subscription. */
 export const weeklyWindow: Limit = {
   advance({ subscription }, context) {
     const { startsAtMs, weekBeganAtMs } = subscription;
@@ -34,7 +34,7 @@ export const weeklyWindow: Limit = {
   }),
 };
 
-/** Returns the end of the counted week, which `advance` has brought up to date. */
+/** Requires that `advance` has updated the counted week. */
 function weekEndMs({ startsAtMs, weekBeganAtMs }: SubscriptionState, nowMs: number): number {
   return beganAtMs(startsAtMs, WEEK_MS, Math.max(weekBeganAtMs, nowMs)) + WEEK_MS;
 }

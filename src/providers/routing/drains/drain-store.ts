@@ -2,12 +2,9 @@ import type { Statement } from '../../../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../../../db/home-pools.ts';
 import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } from '../../../db/table.ts';
 
-/** SQL of drains: a small table, always read completely. */
-
-/** Channel that tells nodes to read the drains again. */
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
-/** A column that stores `null`, which means all, as an empty string. */
+/** Stores `null`, which means all, as an empty string. */
 const emptyForAll = (name: string): Column<string | null> => ({
   ...textColumn(name),
   read: (stored) => (stored === '' ? null : (stored as string)),
@@ -23,10 +20,10 @@ const DRAINS = selection({
   drainedAt: dateColumn('drained_at'),
 });
 
-/** An operator's decision that certain routes get no new calls. It is in force until it is revoked. */
+/** An operator's decision that certain routes get no new calls. */
 export type Drain = RowOf<typeof DRAINS>;
 
-/** The routes that a drain covers: all routes to a provider, the routes of one model to it, or the routes to one of the provider's model names. */
+/** Routes to a provider: all, those of one model, or those to one of the provider's model names. */
 export type DrainTarget = Pick<Drain, 'providerId' | 'model' | 'providerModel'>;
 
 /** Uses the primary key. */
@@ -70,7 +67,7 @@ export function createDrainStore(database: DirectoryPool) {
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    /** Deletes a drain and notifies every node. Returns `null` if there is no drain of this target. */
+    /** Returns `null` if there is none. */
     delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));

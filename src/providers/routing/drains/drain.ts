@@ -1,7 +1,7 @@
 import type { Drain } from './drain-store.ts';
 
 export interface DrainedRoutes {
-  /** Returns the drain that applies to a route, or the broadest one if several apply; `null` if the route is not drained. */
+  /** Returns the broadest drain that applies to a route; `null` if the route is not drained. */
   find(modelId: string, route: { readonly providerId: string; readonly providerModel: string }): Drain | null;
 }
 

@@ -14,20 +14,19 @@ interface DrainsOptions {
   /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
   readonly listen: (onChange: () => void) => Promise<DrainNotifications>;
   readonly logger: Logger;
-  /** Interval between reads while notifications are unavailable. */
   readonly pollMs?: number;
 }
 
-/** Every node must apply a drain within a second, so this is not longer. */
+/** Every node must apply a drain within a second. */
 const POLL_MS = 1_000;
-/** Maximum number of drains of a gateway, because each node keeps all of them in memory. */
+/** Each node keeps all drains in memory. */
 export const DRAINS_MAX = 1_000;
 
 export type Drains = ReturnType<typeof createDrains>;
 
 /**
- * The drains in force on this node, as last read from the database. They are read again after each notification, and every second while notifications
- * are unavailable or the last read has failed. While the database is down, the last known drains stay in force.
+ * Drains in force on this node. They are read after each notification, and every second while notifications are unavailable or the last
+ * read has failed. While the database is down, the last known drains stay in force.
  */
 export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions) {
   let drains: readonly Drain[] = [];
@@ -64,9 +63,8 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
   return {
     find,
     list: (): readonly Drain[] => drains,
-    /** Reads the drains. If this fails, the failure is logged and the read is retried. */
+    /** Reads the drains. A failure is logged and the read is retried. */
     refresh,
-    /** Starts a drain, or changes the reason of an existing one. Notifies every node; this one applies it immediately. */
     async begin(drain: Drain): Promise<Drain | 'too_many'> {
       await refresh();
       if (drains.length >= DRAINS_MAX) return 'too_many';
@@ -74,13 +72,12 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
       await refresh();
       return begun;
     },
-    /** Revokes the drain of a target. Returns `null` if there is none. */
     async end(target: DrainTarget): Promise<Drain | null> {
       const ended = await changes.delete(target);
       await refresh();
       return ended;
     },
-    /** @throws if the database is down. */
+    /** @throws if the database is down */
     async start(): Promise<void> {
       notifications = await listen(() => void refresh());
       await read('');
