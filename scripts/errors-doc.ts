@@ -17,20 +17,20 @@ const rows = (Object.entries(errorCatalogue) as [ErrorKind, ErrorRow][]).map(([k
 
 const text = `# Errors
 
-Use this page to handle errors of the gateway itself. The table lists them in order of precedence: if several apply, the first one is returned. The chat
-envelope is \`{error: {message, type, param, code}}\`, the messages envelope \`{type: "error", error: {type, message, details:
-{error_code}}, request_id}\`. Every error response has its code in the header \`x-error-code\` and a request id in
-\`x-request-id\` and \`request-id\`. Errors of a provider keep the provider's status, message and, on messages, type.
+After this page you can handle the errors of the gateway itself. The table lists them in order of precedence: if several apply, the first one is
+returned. Errors of a provider keep the provider's status, message and, in the messages protocol, type.
 
-If a limit resets at a known time, such as a window or a daily cap, the message and \`x-faregate-reset-at\` contain that time.
-\`retry-after\` is set only for waits of up to a minute. At \`/v1/responses\` and \`/v1/coding/responses\` the type of these errors is
-\`usage_limit_reached\`, with \`resets_at\` in Unix seconds.
-
-If the balance or a budget is reserved by calls in flight but not used up, the response has \`x-should-retry: true\` and
-\`retry-after: 2\`, regardless of the table: the calls might release part of it when they finish.
-
-If funds are insufficient, the status is 402, except for compaction and images, where it is 429. In the column "retry", "no" means
-\`x-should-retry: false\`: official clients do not retry, because a retry cannot help or could be charged a second time. "yes" means \`x-should-retry: true\`.
+- **Envelopes.** Chat: \`{error: {message, type, param, code}}\`. Messages:
+  \`{type: "error", error: {type, message, details: {error_code}}, request_id}\`.
+- **Headers.** \`x-error-code\` has the code, \`x-request-id\` and \`request-id\` have a request id.
+- **Retries.** In the column "retry", "no" means \`x-should-retry: false\`: official clients do not retry, because a retry cannot help or could be
+  charged a second time. "yes" means \`x-should-retry: true\`.
+- **Limits that reset** at a known time, such as a window or a daily cap: the message and \`x-faregate-reset-at\` contain that time. \`retry-after\`
+  is set only if the wait is at most a minute. At \`/v1/responses\` and \`/v1/coding/responses\` the type of these errors is
+  \`usage_limit_reached\`, with \`resets_at\` in Unix seconds.
+- **Reserved money.** If the balance or a budget is reserved by calls in flight but not used up, the response has \`x-should-retry: true\` and
+  \`retry-after: 2\`, regardless of the table, because the calls might release part of it when they finish.
+- **Insufficient funds** have the status 402, except for compaction and images, where it is 429.
 
 ${markdownTable(['status', 'code', 'type in chat', 'type in messages', 'retry', 'default message'], rows)}
 

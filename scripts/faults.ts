@@ -28,7 +28,9 @@ const FULL = 'test/settlement/disk-full.test.ts';
 const KILLED = 'test/settlement/killed.test.ts';
 const CRASHES = 'test/settlement/crashes.test.ts';
 const WHEN = 'test/hostile/what-happens-when.test.ts';
+const REFUSED = 'test/conformance/7-provider-errors.test.ts';
 const RELAY = 'test/relay/relay-failures.test.ts';
+const CONNECTIONS = 'test/hostile/connections.test.ts';
 const FAILOVER = 'test/routing/failover.test.ts';
 const LEAVING = 'test/relay/leaving-clients.test.ts';
 const ABORTS = 'test/relay/client-aborts.test.ts';
@@ -41,7 +43,7 @@ export const faultGroups: readonly FaultGroup[] = [
     title: 'The database',
     faults: [
       {
-        fault: 'it is down when a call begins',
+        fault: 'the database is down when a call begins',
         error: 'databaseDown',
         seen: 'at once; no provider is called',
         tests: [
@@ -49,7 +51,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it is down when a call ends',
+        fault: 'the database is down when a call ends',
         seen: 'the response, two seconds late at most',
         account: 'charged once, when it is up again',
         tests: [
@@ -60,7 +62,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops responding without closing connections (black hole)',
+        fault: 'the database stops responding without closing connections (black hole)',
         error: 'databaseDown',
         seen: 'after two seconds, and at once while the outage is known',
         account: 'nothing; a reservation that was committed anyway is released',
@@ -70,7 +72,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it stops responding when a call ends',
+        fault: 'the database stops responding when a call ends',
         seen: 'the response',
         account: 'charged once, from the journal',
         tests: [
@@ -78,7 +80,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'its statements are slow when a call ends',
+        fault: 'statements of the database are slow when a call ends',
         seen: 'the response, two seconds late at most',
         account: 'charged once, by the slow statement or its retry',
         tests: [
@@ -121,7 +123,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it rejects a charge that is too large for a column',
+        fault: 'the database rejects a charge that is too large for a column',
         error: 'settlementFailed',
         seen: 'the response is withheld',
         account: 'nothing; other calls of the batch are charged',
@@ -179,7 +181,7 @@ export const faultGroups: readonly FaultGroup[] = [
         ],
       },
       {
-        fault: 'it is exported while calls run',
+        fault: 'the database is exported while calls run',
         seen: 'nothing',
         account: 'the copy has each account as of its last ledger entry, without calls in flight',
         tests: [['test/transfer/under-load.test.ts', 'contains a consistent state of each account, and no call fails']],
@@ -334,7 +336,7 @@ export const faultGroups: readonly FaultGroup[] = [
       },
       {
         fault: 'a worker of a gateway hangs',
-        seen: 'its connections wait; `/readyz` names it',
+        seen: 'connections that this worker got wait; `/readyz` names the worker',
         account: 'as if it resumes, or as if it is killed',
         tests: [['test/workers/workers.test.ts', 'reports which worker hangs, and the metrics of the other one']],
       },
@@ -384,28 +386,29 @@ export const faultGroups: readonly FaultGroup[] = [
         fault: 'the connection breaks after the call was sent',
         error: 'upstreamError',
         seen: 'the call may have run',
-        tests: [[RELAY, 'a connection that the provider closes without a response is a 502 that must not be retried']],
+        tests: [[CONNECTIONS, 'a provider that ${what} the connection ${name}: ${outcome(stage, 502)}']],
       },
       {
         fault: 'no response within the limit',
         error: 'upstreamTimeout',
-        tests: [
-          [
-            RELAY,
-            '${family.name}, ${kind}: no response within the limit is a 504 that must not be retried, and costs nothing',
-          ],
-        ],
+        tests: [[CONNECTIONS, 'a provider that stops responding ${name}: ${outcome(stage, 504)}']],
       },
       {
         fault: 'a provider refuses the call',
         seen: 'the provider’s status and message in our envelope; 502 with our message if the operator’s account is refused',
-        tests: [[WHEN, 'provider non-2xx: same status, our envelope, safe headers, nothing']],
+        tests: [
+          [REFUSED, '7 a provider’s refusal has its status and its words, and on messages its type'],
+          [
+            REFUSED,
+            '7 a provider that refuses the operator’s credential or account is 502 upstream_error, in the gateway’s words',
+          ],
+        ],
       },
       {
         fault: 'invalid JSON, HTML, an empty 200, a success without usage',
         error: 'upstreamInvalid',
         tests: [
-          [RELAY, '${what} is a 502, and nothing is charged'],
+          ['test/hostile/answers.test.ts', '${what}: a 502, and nothing is charged'],
           [
             'test/billing/missing-usage.test.ts',
             '${what} is refused by default, with a 502 that reports missing usage',
@@ -418,7 +421,7 @@ export const faultGroups: readonly FaultGroup[] = [
         account: 'the output received so far',
         tests: [
           [RELAY, 'a connection that breaks ends the stream with an error event, and what was received is charged'],
-          [RELAY, '${family.name}: a stream that stalls ends with an error event, and what was received is charged'],
+          [CONNECTIONS, 'a provider that stops responding ${name}: ${outcome(stage, 504)}'],
         ],
       },
     ],

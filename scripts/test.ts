@@ -58,6 +58,7 @@ const COUNTED = [
   'src/**',
   'test/audit/audit-counters.test.ts',
   'test/billing/**',
+  'test/hostile/{answers,connections}.test.ts',
   'test/idempotency/**',
   'test/providers/provider-*.test.ts',
   'test/relay/{client-aborts,relay-failures}.test.ts',
@@ -92,7 +93,7 @@ const FULL_ONLY = [
   'test/cli/demo-crashes.test.ts',
   // Several starts of the demo. See `test/db/demo-mark` and `test/cli/demo-month`.
   'test/cli/{demo,demo-mark,demo-mended}.test.ts',
-  // Full disks under whole gateways and at their start. See `src/journal`, `test/hostile/what-happens-when`.
+  // Full disks under whole gateways and at their start. See `src/journal`, `src/accounting/settlement`.
   'test/settlement/{disk-full,half-start}.test.ts',
   // Order of syncs. See `src/lib/files`, `src/journal`.
   'test/settlement/power-cuts.test.ts',
@@ -106,9 +107,9 @@ const FULL_ONLY = [
   // Whole programs, tested from outside. See `src/cli/log`, `scripts/import-rules.ts`, `test/scripts/test-processes`.
   'test/cli/{loaded-code,log-reader}.test.ts',
   'test/scripts/test-runs.test.ts',
-  // Many bodies and uploads of maximum size, and their threads. See `test/input`, `src/lib/worker-pool`.
+  // Many bodies of maximum size, and their threads. See `test/input`, `src/lib/worker-pool`.
   'src/calls/request-workers.test.ts',
-  'test/hostile/{bodies,uploads}.test.ts',
+  'test/hostile/bodies.test.ts',
   // Large responses and slow readers. See `src/protocols/metering/tap-large-events`, `test/relay`.
   'test/conformance/4.2-large-answers.test.ts',
   'test/hostile/memory.test.ts',

@@ -16,7 +16,7 @@ const tokenizer = new Tokenizer();
 
 const text = `# Token estimates
 
-Use this page to predict what the token-counting addresses return: an estimate of the input, without a provider call. The header
+After this page you can predict what the token-counting addresses return: an estimate of the input, without a provider call. The header
 \`x-gateway-token-estimate\` contains the version of the estimator, \`${ESTIMATOR_VERSION}\`.
 
     tokens = ((text x factor) + budgets) x 1.1, rounded up
@@ -25,17 +25,17 @@ Use this page to predict what the token-counting addresses return: an estimate o
 - **factor**: tokens of the model per o200k token, by the model family or the model's \`tokenFactor\`.
 - **budgets**: fixed numbers of tokens for structure, tools, reasoning, images and files. The factor does not apply to them.
 
-The response does not affect charges, and the estimate is not an upper bound. For plain text with a suitable factor it is accurate to about 10 %. Tools and
-reasoning are less accurate; images and files are deliberately high.
+The response does not affect charges, and the estimate is not an upper bound. For plain text with a suitable factor it is accurate to about 10 %. The
+budgets of tools and reasoning are less accurate; those of images and files are deliberately high.
 
 ## Accuracy of the text count
 
-"Plain" is the count of the \`gpt-tokenizer\` encoder for the whole text. Its time grows quadratically with the length of an unbroken run. Our
-counter uses the same pieces and merges, in linear time.
+The tables compare two counts of o200k tokens. "Plain" is the count of the \`gpt-tokenizer\` encoder, whose time grows quadratically with the length
+of a word or of a run of the same kind of characters. "Ours" is the count of the gateway, which uses the same rules in linear time.
 
 ${accuracyTable(tokenSamples())}
 
-A piece of more than ${figure(PIECE_BYTES_MAX)} bytes (a word, or a run of spaces or symbols) is split, so only longer runs can differ:
+A word, or a run of spaces or symbols, of more than ${figure(PIECE_BYTES_MAX)} bytes is split, so only for these the counts can differ:
 
 ${accuracyTable(longRuns())}
 

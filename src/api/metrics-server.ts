@@ -16,14 +16,14 @@ export interface MetricsServerOptions {
   readonly logger: Logger;
 }
 
-/** A separate HTTP server for metrics and health. It requires no token. */
+/** A separate HTTP server for metrics and health, without authentication. */
 export interface MetricsServer {
-  /** Starts the server and returns its address, such as `http://127.0.0.1:9464`. */
+  /** The address is such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Enough for a few scrapers and people, each with a connection or two. */
+/** These limits suffice for a few scrapers and people. */
 const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_000, clientStallTimeout: 30_000 };
 const CLOSE_MS = 1_000;
 
@@ -33,7 +33,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     clock,
     ids,
     logger,
-    // This server never reports that it is closing, so that the last metrics can be read while the gateway closes.
+    // The last metrics can be read while the gateway closes.
     isClosing: () => false,
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,
@@ -42,7 +42,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
   registerMetrics(app, scrape, null);
   return {
     async listen() {
-      // A copy: Fastify modifies its options, and this object belongs to the configuration.
+      // Fastify modifies its options, and this object belongs to the configuration.
       await app.listen({ ...address });
       return addressOf(app, address.host);
     },

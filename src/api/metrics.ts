@@ -10,7 +10,7 @@ export interface MetricsPage {
 const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 
-/** Serves the metrics of the node. `guard`: authenticates readers; `null`: everybody who can reach the listening address may read. */
+/** `guard` authenticates readers; `null`: everybody who can connect may read. */
 export function registerMetrics(app: FastifyInstance, scrape: () => Promise<MetricsPage>, guard: Guard | null): void {
   app.route({
     method: METHODS,

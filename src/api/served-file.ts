@@ -7,11 +7,10 @@ import { adminEnvelope } from '../errors/envelopes.ts';
 export interface ServedFile {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The `Cache-Control` header. */
   readonly cacheControl: string;
-  /** Reads the content. It is called once, when the file is first requested. */
+  /** It is called once, at the first request. */
   readonly read: () => Buffer;
-  /** Variants of the content in other encodings, in the order of preference. */
+  /** The first accepted encoding is used. */
   readonly encoded?: readonly EncodedFile[];
 }
 
@@ -33,7 +32,7 @@ export function serveFile(app: FastifyInstance, path: string, file: ServedFile):
   servePage(app, path, fileHandler(file));
 }
 
-/** Serves a public page or file at a path. The path may end with `*`. */
+/** The path may end with `*`. */
 export function servePage(
   app: FastifyInstance,
   path: string,
@@ -43,7 +42,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** Returns a handler that responds in the best encoding that the client accepts. Content stays in memory after the first request. */
+/** The content stays in memory after the first request. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);
@@ -51,7 +50,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // The content is read before headers are set, so that an error response does not have the caching headers of the file.
+    // If reading fails, the error response must not have the caching headers of the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply
@@ -71,15 +70,12 @@ export function etagOf(content: Buffer | string): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 }
 
-/** Whether the client already has this version. Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
+/** Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
 export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, etag: string): boolean {
   return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }
 
-/**
- * Returns the Content-Security-Policy of pages: no inline scripts, nothing from other origins, no framing. `styles`: further allowed sources of
- * styles.
- */
+/** `styles`: further allowed sources of styles. */
 export function pagePolicy(styles = ''): string {
   return [
     "default-src 'none'",

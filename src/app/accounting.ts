@@ -40,17 +40,15 @@ interface AccountingDependencies
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Wires the accounting of a node: its partitions (`partition-accounting.ts`) and the components that they share. Shared are the journal,
- * its settlement, the estimate of the database's clock, and the stores of the directory: heartbeats, drains, keys, and the deadlines of key
- * look-ups. Starts nothing.
- *
- * @throws if the journal's directory cannot be used.
+ * Wires the partitions of a node (`partition-accounting.ts`) and what they share, such as the journal, the estimate of the database's clock
+ * and the stores of the directory. Nothing is started.
+ * @throws if the journal's directory cannot be used
  */
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // The journal is opened first: this fails if the data directory cannot be used, and nothing has to be stopped yet. Each database has a
-  // separate directory, because nodes of different databases can share a data directory.
+  // The journal is opened first: if the data directory is unusable, nothing has to be stopped yet. Nodes of different databases can share a
+  // data directory, so each database has its own subdirectory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
@@ -102,15 +100,15 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...joined,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    /** Reads the database's time, in epoch milliseconds, through the caller's connection pool. */
+    /** The caller's connection pool reads the time, in epoch milliseconds. */
     databaseNowMs: async ({ subscriptions }: Pick<typeof joined.balances, 'subscriptions'>): Promise<number> =>
       testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs()),
     directoryQuestions,
-    /** Indexed by partition number. */
+    /** The index is the partition number. */
     partitionQuestions: routes.all.map(({ questions }) => questions),
     addedPartitions,
     knownPartitions: known,
-    /** Looks up the keys of calls. The management APIs have a separate store. */
+    /** Used by calls. The management APIs have a separate store. */
     keyStatuses: createKeyStatusStore(directory),
     adminPools,
     admin: {
@@ -118,7 +116,7 @@ export async function createAccounting(deps: AccountingDependencies) {
       ...createPlacedAdmin(adminPools, () => settings.current.plans, place),
     },
     drains: createDrains({
-      // This store runs one read at a time, so it never takes the pool's last connection, which `/readyz` needs.
+      // This store runs one read at a time, which leaves connections of the pool to `/readyz`.
       store: createDrainStore(directory.pool('probes')),
       changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),
@@ -126,7 +124,7 @@ export async function createAccounting(deps: AccountingDependencies) {
     }),
     housekeeping: {
       partitions: routes.all.map((partition) => partition.housekeeping),
-      isOutgrown: () => addedPartitions.count > 0,
+      hasUnopenedPartitions: () => addedPartitions.count > 0,
       refusals: createRefusalsStore(housekeepingPools.directory),
       nodes: createNodeStore(housekeepingPools.directory),
       endedKeys: createEndedKeyStore(housekeepingPools),

@@ -30,12 +30,7 @@ import { exportDatabase } from '../transfer/export.ts';
 import type { PartitionAdmin } from './partition-accounting.ts';
 import type { People } from './people.ts';
 
-/**
- * Creates the stores that use the directory alone, and those that use both the directory and the partitions.
- *
- * @param plans returns the current plans.
- * @param place chooses the partition of a new account.
- */
+/** Creates the stores that use the directory, alone or together with partitions. `place` chooses the partition of a new account. */
 export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly OfferedPlan[], place: Place) {
   const { directory } = pools;
   return {
@@ -55,7 +50,7 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
 
 type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 
-/** Dependencies that differ between a gateway and a command that opens the database itself. */
+/** A gateway and a command that opens the database itself have different ones. */
 type OfProcess =
   | 'auditLedger'
   | 'changes'
@@ -75,16 +70,14 @@ interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
   readonly stores: AdminStores;
   readonly directory: DirectoryDatabase;
   readonly adminTokens: AdminTokensStore;
-  /** Returns the settings in force. */
   readonly settings: () => Pick<Settings, 'config' | 'catalog' | 'plans' | 'localTime'>;
-  /** The key cache of this process. */
   readonly principals: Pick<Principals, 'forget'>;
   readonly databaseNowMs: () => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** Wires the dependencies of both management APIs, for a gateway or for a command that opens the database itself. */
+/** A command that opens the database itself uses these APIs too. */
 export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;

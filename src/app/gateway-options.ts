@@ -22,33 +22,33 @@ import type { NoticeOptions } from './notices.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** Open databases. The gateway closes them when it is closed. */
+  /** The gateway closes these databases. */
   readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
-  /** Tokens that grant access to the admin API, each with at least 16 characters. */
+  /** Each token needs at least 16 characters. */
   readonly adminTokens: readonly string[];
-  /** The admin token of this machine's command line. Only this token can export the database. */
+  /** The token of this machine's command line. */
   readonly localToken?: string;
-  /** Whether this is the demo. Default: it is not. */
+  /** Default: not the demo. */
   readonly servedAs?: ServedAs;
-  /** Whether no other process uses the database, which is true of a local database. Default: false. */
+  /** True if no other process uses the database, as with a local database. */
   readonly isOnlyNode?: boolean;
-  /** Services of the primary process. Undefined unless this process is one of several workers. */
+  /** Set in a worker. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
-  /** For tests: replaces the database's clock, which determines limits, claims and the billing day. */
+  /** For tests: the database's clock, which determines limits, claims and the billing day. */
   readonly testDatabaseClock?: Clock | undefined;
-  /** A monotonic clock in milliseconds, for the rate of refusals and the duration of requests. */
+  /** A monotonic clock for the refusal throttle and the duration of requests. */
   readonly monotonicMs?: () => number;
-  /** Additional observers, which receive the report of every request. */
+  /** They receive the report of every request too. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
-  /** For tests: the timing of span exports. */
+  /** For tests. */
   readonly traceTiming?: TracesOptions['timing'];
   readonly timing?: SettlementTiming & QuestionTiming;
-  /** Maximum time and maximum number of bytes for which a stream is read after its client has disconnected. */
+  /** Limits on reading a stream after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** The disk that stores the journal. Default: the disk of this machine. */
+  /** The journal's disk. By default, the disk of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
   /** The sources of `config`. Default: none, so that the catalog cannot be changed. */
@@ -57,24 +57,20 @@ export interface GatewayOptions {
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */
   readonly stopped?: AbortSignal;
-  /** For tests: checks each response of the admin API and the account API against its schema. */
+  /** In tests, each management response is checked against its schema. */
   readonly checksResponses?: boolean;
-  /** For tests: the cost of password hashes. */
+  /** For tests. */
   readonly hashCost?: HashCost;
-  /** For tests: the timing of notices. */
+  /** For tests. */
   readonly notices?: NoticeOptions;
-  /** For tests: the interval in milliseconds at which usage is summed. */
+  /** For tests. */
   readonly usageIntervalMs?: number;
 }
 
-/** Services that a worker process gets from the primary process. */
+/** Services of the primary process. */
 export interface WorkerOptions {
-  /** This worker's share of the limits. */
   readonly part: Part;
-  /** Rate limits of guesses, which the primary counts for all workers. */
   readonly guesses: Guesses;
-  /** Returns the metrics of all workers. */
   readonly scrapeAll: () => Promise<MetricsPage>;
-  /** Returns whether all workers are ready. */
   readonly readReadiness: ReadReadiness;
 }

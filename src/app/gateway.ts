@@ -43,11 +43,9 @@ import { configOfWorker, refusalsRecorded, setBodyBudgets } from './worker-limit
 export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
 /**
- * Wires a gateway: configuration, database, accounting, calls, server. It also migrates the database and recovers the calls of earlier
- * processes (`lifecycle.ts`). It serves no socket until `listen`.
- *
- * @throws if an admin token could be guessed, or the database cannot be migrated or recovered.
- * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
+ * Wires a gateway, migrates the database, and recovers the calls of earlier processes (`lifecycle.ts`). `listen` serves it.
+ * @throws if an admin token could be guessed, or the database cannot be migrated or recovered; DemoMarkError if only one of database and
+ * gateway is the demo's
  */
 export async function createGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config, databases, logger, clock = systemClock, testDatabaseClock, disk = nodeDisk } = options;
@@ -58,7 +56,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
   const part = options.worker?.part ?? WHOLE;
-  // Tracing is created first: this fails if its packages are not installed, and nothing has to be closed yet.
+  // Tracing is created first: if its packages are not installed, nothing has to be closed yet.
   const traces =
     config.tracing === undefined
       ? null
@@ -135,7 +133,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     logger,
     recordedMax: refusalsRecorded(part),
   });
-  // Each report is passed to the observers in this order.
+  // Observers receive each report in this order.
   const requestObservers = [
     createRequestLog(logger, () => settings.current.config.log.requests),
     metrics.observers.request,

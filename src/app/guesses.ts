@@ -6,9 +6,8 @@ import { type HashCost, Passwords, PasswordsBusyError } from '../people/password
 import { type AttemptCounts, SignInLimits } from '../people/sign-in-limits.ts';
 
 /**
- * Rate limits of guesses (passwords, links, vouchers) and of changes. The limits are too small to divide among workers: a share would lock
- * out people who mistype a password. Workers therefore ask the primary, which counts for all of them and hashes their passwords. Calls do
- * not use these limits.
+ * Rate limits of guesses (passwords, links, vouchers) and of changes, and the hashing of passwords. With several workers, the primary
+ * counts and hashes for all of them: a worker's share of these small limits would lock out people who mistype a password.
  */
 export interface Guesses {
   readonly attempts: AttemptCounts;
@@ -17,11 +16,6 @@ export interface Guesses {
   readonly changes: ChangeCounts;
 }
 
-/**
- * Creates rate limits that are counted in this process.
- *
- * @param hashCost Default: the cost for real passwords.
- */
 export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): Guesses {
   return {
     attempts: new SignInLimits(monotonicMs),
@@ -31,10 +25,10 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
   };
 }
 
-/** The result of a task that hashes a password; null if the queue of these tasks is full. */
+/** `null` if the queue of hashes is full. */
 type Hashed<Result> = { readonly result: Result } | null;
 
-/** Handlers with which the primary answers its workers. */
+/** The primary handles these requests of its workers. */
 export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),
@@ -51,7 +45,6 @@ export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesse
   };
 }
 
-/** Creates rate limits that the primary process counts. */
 export function guessesAt(primary: ProcessLink): Guesses {
   return {
     attempts: {
@@ -86,7 +79,6 @@ async function unlessBusy<Result>(work: Promise<Result>): Promise<Hashed<Result>
   }
 }
 
-/** @throws PasswordsBusyError */
 function orBusy<Result>(hashed: Hashed<Result>): Result {
   if (hashed === null) throw new PasswordsBusyError();
   return hashed.result;

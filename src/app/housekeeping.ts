@@ -19,17 +19,17 @@ import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 
-/** A task must not hold a lock that can make other transactions wait long. */
-export interface HousekeepingTask {
-  /** Name in the log. */
+/** A task must not hold locks for which other transactions wait long. */
+interface HousekeepingTask {
+  /** The log shows this name. */
   readonly name: string;
-  /** Partition number; absent for a task of the directory or the node. Tasks of one partition run one at a time. */
+  /** Absent for a task of the directory or the node. Tasks of one partition run one at a time. */
   readonly partition?: number;
-  /** Whether the task is tried once before the first call is taken. */
+  /** True if the task is tried once before the first call. */
   readonly isBeforeCalls?: boolean;
   /**
-   * Returns false if it could not do all its work; other results are ignored. It must end early when the signal aborts, because the
-   * gateway waits for it before it stops.
+   * Returns false if work remains; other results are ignored. The gateway waits for the task before it stops, so the task must end early
+   * when the signal aborts.
    */
   run(signal: AbortSignal): Promise<unknown>;
 }
@@ -37,12 +37,11 @@ export interface HousekeepingTask {
 interface HousekeepingOptions {
   readonly tasks: readonly HousekeepingTask[];
   readonly logger: Logger;
-  /** For tests; the defaults are those of production. */
   readonly timing?: HousekeepingTiming;
 }
 
 interface HousekeepingTiming {
-  /** Delay of the first round after a start, so that it does not compete with the first calls for the database. */
+  /** The first round would otherwise compete with the first calls for the database. */
   readonly startDelayMs?: number;
   readonly roundMs?: number;
   readonly retryMs?: number;
@@ -52,7 +51,7 @@ const START_DELAY_MS = 5_000;
 const ROUND_MS = 3_600_000;
 const RETRY_MS = 30_000;
 
-/** The delay until the next run. It doubles with each failure in a row, up to the usual interval. */
+/** The delay doubles with each consecutive failure, up to the usual interval. */
 export function nextRunInMs(
   failures: number,
   { roundMs, retryMs }: Required<Omit<HousekeepingTiming, 'startDelayMs'>>,
@@ -66,20 +65,14 @@ interface Scheduled {
   timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Runs the hourly tasks of a gateway. A task that fails affects no other task: its failure is logged once, and it is retried sooner. No
- * failure stops a node from starting.
- */
+/** Runs hourly tasks. A failure is logged once and retried sooner; it affects no other task and never prevents a start. */
 export class Housekeeping {
   readonly #all: readonly Scheduled[];
   readonly #logger: Logger;
   readonly #startDelayMs: number;
   readonly #times: Required<Omit<HousekeepingTiming, 'startDelayMs'>>;
   readonly #stopping = new AbortController();
-  /**
-   * The last run in each partition. Tasks of one partition share a connection pool, so they run in sequence; a partition that does not
-   * respond delays no other one. The first partition shares its pool with the directory.
-   */
+  /** Tasks of one partition share a connection pool, so they run in sequence. The first partition shares its pool with the directory. */
   readonly #last = new Map<number, Promise<void>>();
   #startTimer: NodeJS.Timeout | undefined;
 
@@ -98,13 +91,12 @@ export class Housekeeping {
     this.#startTimer.unref();
   }
 
-  /** Runs every task once. Never throws. */
   async round(): Promise<void> {
     clearTimeout(this.#startTimer);
     await this.#runAll(this.#all);
   }
 
-  /** Stops scheduling, and resolves when no task is running. */
+  /** Resolves when no task is running. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#startTimer);
@@ -154,34 +146,33 @@ interface PartitionStores {
 }
 
 interface HousekeepingDependencies {
-  /** This node's estimate of the database's clock. */
+  /** This node estimates the database's clock. */
   readonly databaseClock: Clock;
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  /** Indexed by partition number. */
+  /** The index is the partition number. */
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
-  /** Whether the database has partitions that this process has not opened. */
-  readonly isOutgrown: () => boolean;
+  /** True if this process has not opened all partitions of the database. */
+  readonly hasUnopenedPartitions: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly clock: Clock;
-  /** How long records are kept, in milliseconds. */
+  /** In milliseconds. */
   readonly retention: () => Config['retention'];
-  /** Sets the budgets of request bodies from the memory and disk space that are available now. */
+  /** Adapts budgets of request bodies to the available memory and disk space. */
   readonly setBodyBudgets: () => Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The hourly tasks: they prepare months of call records, and delete what has expired. */
 export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingTask[] {
   const { databaseClock, partitions } = deps;
   const pool = deps.directory.pool('housekeeping');
   const changes = createChangesStore(pool);
   const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
-  /** A separate task for each partition, so that each fails and is retried alone. */
+  /** Each partition's task fails and is retried alone. */
   const inEach = (
     name: string,
     run: (stores: PartitionStores, signal: AbortSignal) => Promise<unknown>,
@@ -195,7 +186,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     }));
   return [
     { name: 'budgets of bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
-    // A call record whose monthly table does not exist goes into the default partition of the table and stays there.
+    // A call record without a monthly table goes into the default partition and stays there.
     ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
       isBeforeCalls: true,
     }),
@@ -219,21 +210,20 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     { name: 'dead nodes', run: () => deps.nodes.forget() },
     {
       name: 'ended keys',
-      // Only a node that has opened all partitions can tell whether a key is still referenced.
+      // Only a node with all partitions open can tell whether a key is still referenced.
       run: async (signal) =>
-        deps.isOutgrown()
+        deps.hasUnopenedPartitions()
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // This task is last, because its first run may take long.
+    // The first run may take long, so this task is last.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
     ...peopleTasks(pool, deps.clock),
   ];
 }
 
-/** Deletes expired sessions, links and sign-ins, and users who have left; revokes what expired admin tokens created. */
 function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
-  // Deletion does not read the session times.
+  // Deletion does not use session times.
   const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
   const links = createLinkStore(pool);
   const flows = createOidcFlowStore(pool);

@@ -24,12 +24,12 @@ type CallAccounting = Pick<
   | 'callsUnresolved'
 > & { readonly questions: Pick<Questions, 'isDown' | 'stop'> };
 
-/** The accounting without `housekeeping`, whose tasks run in each partition separately (`housekeeping.ts`). */
+/** Housekeeping tasks run in each partition separately (`housekeeping.ts`). */
 type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> & Pick<CallAccounting, 'questions'>;
 
 /**
- * Joins the accounting of all partitions. An operation on one account goes to the account's partition, and an operation on all accounts
- * goes to every partition. With a single partition, returns the accounting of that partition itself.
+ * An operation on an account goes to its partition, an operation on all accounts to every partition. A single partition is returned
+ * unchanged.
  */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
   const { all } = routes;
@@ -48,9 +48,9 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
       keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
     },
-    // Key uses are noted in the background, where a partition that fails or does not respond must not delay the others.
+    // Key uses are noted in the background, so a failed or slow partition does not delay the others.
     keyUses: {
-      // A use is lost if the partition of the account cannot be found now; the next use is noted again.
+      // If the account's partition cannot be found, this use is lost; the next one is noted again.
       note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),
       async stop() {
         await Promise.all(all.map(({ keyUses }) => keyUses.stop()));
@@ -70,7 +70,6 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
   };
 }
 
-/** Joins the management stores of all partitions. */
 export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAdmin {
   if (routes.all.length === 1) return routes.all[0]!;
   return {
@@ -97,7 +96,7 @@ function joinCalls(routes: Routes<PartitionAccounting>): CallAccounting {
     await Promise.all(all.map(work));
   };
 
-  /** @throws GatewayError `databaseDown` if the directory does not respond. */
+  /** @throws GatewayError `databaseDown` if the directory does not respond */
   async function of(accountId: string): Promise<PartitionAccounting> {
     try {
       return await routes.of(accountId);

@@ -15,25 +15,21 @@ import type { ManagementApis } from './management-apis.ts';
 import type { ServedMetrics } from './node-status.ts';
 import type { PublicApi } from './served-endpoints.ts';
 
-/** The order of start-up and shutdown. */
-
 /**
- * Creates the data directory, migrates the database, and creates the partitions that the configuration adds.
- *
- * @throws DemoMarkError if the database is the demo's and the gateway is not, or the reverse.
- * @throws SchemaError if the schema is unusable or cannot be created.
+ * Creates the data directory, migrates the database and creates configured partitions.
+ * @throws DemoMarkError if only one of database and gateway is the demo's; SchemaError if the schema is unusable or cannot be created
  */
 export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   const { config, databases, logger, servedAs = { isDemo: false, demoAccountId: null } } = options;
   makePrivateDirectory(config.database.dataDir, logger);
   await requireReadableSchema(databases.directory);
-  // The mark is checked before the migration and again afterwards, because another node can set it in between.
+  // The mark is checked before and after the migration, because another node can set it in between.
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
   await setDemoMark(databases.directory, servedAs);
 }
 
-/** Migrates the database, creates missing partitions, and opens those that other processes add at the same time. */
+/** Also opens partitions that other processes add at the same time. */
 async function openPartitions({ config, databases, logger, stopped }: GatewayOptions): Promise<void> {
   const waits = { onWaiting: (message: string): void => logger.warn({}, message), stopped };
   await migrateAll(databases, waits);
@@ -52,31 +48,27 @@ async function openPartitions({ config, databases, logger, stopped }: GatewayOpt
 interface StartDependencies {
   readonly accounting: Accounting;
   readonly housekeeping: Housekeeping;
-  /** Whether no other process can use the database, because it is local. */
+  /** True if no other process can use the database, because it is local. */
   readonly isOnlyNode: boolean;
   readonly removeOldUploads: () => Promise<unknown>;
 }
 
 /**
- * Recovers the work of earlier processes before the first call is taken:
- * 1. Settlement records in their journals, first because the outcome of those calls is known.
- * 2. Calls of dead nodes.
- * 3. Housekeeping. Its deletions continue in the background.
- * 4. Uploads that an earlier process left on disk.
- *
- * @throws if a phase fails; everything that was started is stopped by then.
+ * Recovers the work of earlier processes before the first call. Settlement records in journals come first, because those outcomes are
+ * known; calls of dead nodes, housekeeping, and uploads on disk follow.
+ * @throws if a phase fails; everything that was started is stopped by then
  */
 export async function recoverAndStart({ accounting, housekeeping, ...deps }: StartDependencies): Promise<void> {
   const { addedPartitions, settlement, reservations, storedResponses, nodes } = accounting;
   try {
     const unsettled = await settlement.recover();
     if (deps.isOnlyNode) {
-      // All calls that are recorded as in flight belong to dead processes.
+      // All calls in flight belong to dead processes.
       await accounting.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
     await nodes.start(deps.isOnlyNode);
-    // New accounts are created in a partition that is added later only after this node has stopped.
+    // From here on, partitions that others add stay empty until this node has stopped. Those added before may have accounts already.
     if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await housekeeping.start();
     await deps.removeOldUploads();
@@ -99,18 +91,13 @@ interface ShutDownDependencies {
   readonly publicApi: PublicApi;
   readonly management: ManagementApis;
   readonly metrics: ServedMetrics;
-  /** Writes the data that request observers have buffered. */
   readonly flushObservers: () => Promise<unknown>;
   readonly logger: Logger;
 }
 
 /**
- * Shuts down a gateway that already refuses new calls:
- * 1. The server, with the calls in flight.
- * 2. Background writers, which get no more work.
- * 3. The components that these calls and writers used.
- * 4. Metrics, which report the steps before.
- * 5. The database.
+ * Shuts down a gateway that already refuses new calls: the server with the calls in flight, background writers, the components that both
+ * used, metrics, and finally the database.
  */
 export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   const { app, accounting, settings, publicApi, management, logger } = deps;
@@ -119,7 +106,7 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   storedResponses.stopWaiting();
   const keptHouse = deps.housekeeping.stop();
   const { shutdownTimeout } = settings.current.config.server;
-  // A call may continue after its client has disconnected, so it can outlive the server's connections.
+  // A call may continue after its client has left, so it can outlive the server's connections.
   const cutOff = setTimeout(() => {
     logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
     settings.cutOff();
@@ -145,6 +132,6 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   accounting.questions.stop();
   accounting.directoryQuestions.stop();
   await deps.metrics.close();
-  // Closes the partitions too.
+  // This closes the partitions too.
   await deps.directory.close();
 }

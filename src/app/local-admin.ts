@@ -43,11 +43,8 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
- * recovery, and it does not migrate the schema.
- *
- * @param localUser the user of the command line, for the audit log.
- * @param databases must have the schema of this program; `close` leaves them open.
+ * Serves the admin API without a socket, for a command that opens the database itself. There is no housekeeping, recovery or migration.
+ * `localUser`: the user of the command line, for the audit log. `databases` must have the schema of this program; `close` leaves them open.
  */
 export function createLocalAdmin(
   config: Config,
@@ -75,7 +72,7 @@ export function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // The queries have no deadline, because a command can wait for the database.
+  // A command can wait for the database, so there is no deadline.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -110,7 +107,7 @@ export function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // This process has no cache of keys. Running gateways are notified of changed keys and accounts by the database.
+    // This process has no key cache. The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -124,7 +121,7 @@ export function createLocalAdmin(
     configStatus: () => configLoads.status,
     nodeId: null,
     unpricedUses: () => [],
-    // Only a process that calls providers knows which of their credentials work.
+    // Only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
@@ -137,7 +134,7 @@ export function createLocalAdmin(
     ...limits,
     changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
-    // Changes are not logged: the operator is at this terminal.
+    // The operator at this terminal sees the change.
     onChange: () => undefined,
     checksResponses: false,
     shares: null,

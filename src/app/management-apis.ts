@@ -44,7 +44,6 @@ interface ManagementDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
   readonly nodeId: string;
-  /** This process's share of the limits. */
   readonly part: Part;
   readonly databases: PartitionedDatabases;
   readonly accounting: Accounting;
@@ -57,7 +56,7 @@ interface ManagementDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly guesses: Guesses;
-  /** The public endpoints, for the OpenAPI description. */
+  /** The OpenAPI document describes them too. */
   readonly publicTable: readonly Endpoint[];
   readonly clock: Clock;
   readonly monotonicMs: () => number;
@@ -65,9 +64,8 @@ interface ManagementDependencies {
   readonly logger: Logger;
 }
 
-/** Serves the admin API, the account API, sign-in, their OpenAPI description, and the console. */
 export class ManagementApis {
-  /** Decides who may use the APIs, and who may read the metrics. */
+  /** Also decides who may read the metrics. */
   readonly guard: Guard;
   readonly notices: Notices;
   readonly reloadLog: ReloadLog;
@@ -166,7 +164,6 @@ export class ManagementApis {
   }
 }
 
-/** Returns the look-ups of the account and user that own a resource. */
 function ownersOf({
   accounts,
   calls,
@@ -189,7 +186,6 @@ function ownersOf({
   };
 }
 
-/** Logs a line for each change through the admin API or the account API. */
 function logChange(logger: Logger): (change: ManagementChange) => void {
   return ({ by, ...change }) => {
     const byId = 'id' in by && by.id !== null ? { byId: by.id } : {};

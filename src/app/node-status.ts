@@ -31,7 +31,7 @@ import type { Notices } from './notices.ts';
 /** How long `/readyz` waits for the database. */
 const READINESS_MS = 1_000;
 
-/** Returns a function that tests whether a ping succeeds in time. Concurrent callers share one ping. */
+/** Concurrent callers share one ping. */
 export function createReadiness(ping: () => Promise<unknown>, timeoutMs = READINESS_MS): () => Promise<boolean> {
   const inTime = new InTime(timeoutMs);
   const ask = shareInFlight(() =>
@@ -52,15 +52,14 @@ interface StatusDependencies {
   readonly clock: Clock;
 }
 
-/** Whether a node takes calls, for load balancers, people and metrics. */
 export class NodeStatus {
   readonly #accounting: StatusDependencies['accounting'];
   readonly #catalog: StatusDependencies['catalog'];
   readonly #clock: Clock;
   #isCloseAnnounced = false;
-  /** Time of the last reload, and whether the configuration file, as last read, is valid and in force. */
+  /** `isInForce`: the configuration file is valid and in force. */
   reload: NodeFigures['reload'];
-  /** Whether the directory responds in time. A node that has lost a partition still serves the accounts of the others. */
+  /** A node that has lost a partition still serves the accounts of the others, so only the directory is tested. */
   readonly isDatabaseUp: () => Promise<boolean>;
 
   constructor({ directory, accounting, catalog, clock }: StatusDependencies) {
@@ -73,12 +72,12 @@ export class NodeStatus {
     );
   }
 
-  /** Whether the node takes calls if the database responds. */
+  /** A database that is down does not change this value. */
   get takesCalls(): boolean {
     return !this.#isCloseAnnounced && this.#accounting.settlement.canTakeCalls;
   }
 
-  /** Returns the readiness of this process alone, even if it is one of several workers. */
+  /** The readiness of this process alone, even in a worker. */
   readonly readReadiness = async (): Promise<Readiness> => {
     const { databaseClock, addedPartitions } = this.#accounting;
     const isReady = this.takesCalls && (await this.isDatabaseUp());
@@ -88,7 +87,7 @@ export class NodeStatus {
     return { isReady, detail: [...(this.#isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
   };
 
-  /** Makes the node not ready; it keeps serving calls. */
+  /** The node stops being ready but keeps serving calls. */
   announceClose(): void {
     this.#isCloseAnnounced = true;
   }
@@ -102,7 +101,6 @@ export class NodeStatus {
   }
 }
 
-/** The components whose figures the metrics report. */
 interface MeasuredNode {
   readonly app: FastifyInstance;
   readonly accounting: Accounting;
@@ -117,12 +115,11 @@ interface MeasuredNode {
   readonly notices: Pick<Notices, 'figures'>;
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
-  /** The number of workers that the gateway was started with; 1 for a single process. */
+  /** Configured number of workers; 1 for a single process. */
   readonly workers: number;
   readonly clock: Clock;
 }
 
-/** Returns a function that reads the current figures of the node. */
 export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures> {
   const { app, accounting, bodyBudgets, databases, principals, settings, status } = node;
   const { reservations, settlement, databaseSettlement, journal, databaseClock, storedResponses } = accounting;
@@ -203,21 +200,20 @@ interface ServedMetricsDependencies {
   readonly app: FastifyInstance;
   readonly metrics: Metrics;
   readonly readNode: () => Promise<NodeFigures>;
-  /** Stopped by `close`. */
+  /** `close` stops it. */
   readonly eventLoop: EventLoopMonitor;
   /** Decides who may read the metrics at the gateway's own address. */
   readonly guard: Guard;
-  /** Address that serves metrics without a token; undefined if there is none. */
+  /** Serves metrics without a token. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
-  /** Undefined if this process is not a worker. The primary serves the metrics of all workers. */
+  /** In a worker, the primary serves the metrics of all workers. */
   readonly worker: WorkerOptions | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
 }
 
-/** Serves the metrics of a node. */
 export class ServedMetrics {
   readonly #metrics: Metrics;
   readonly #readNode: () => Promise<NodeFigures>;
@@ -241,7 +237,7 @@ export class ServedMetrics {
   /** The metrics of this process alone. */
   readonly report = (): Promise<MetricsReport> => this.#metrics.report(this.#readNode);
 
-  /** Starts the server that requires no token, and returns its address; null if no address is configured. */
+  /** Starts the server without a token and returns its address; `null` if none is configured. */
   async listen(): Promise<string | null> {
     return (await this.#server?.listen()) ?? null;
   }

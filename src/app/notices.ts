@@ -27,12 +27,11 @@ import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
 import type { CountMail, DeliverLink } from '../people/one-time-links.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 
-/** Settings for tests. */
+/** For tests. */
 export interface NoticeOptions {
-  /** How often notices are searched for and sent. */
   readonly intervalMs?: number;
   readonly resolve?: Resolve;
-  /** The deadline of a delivery attempt. */
+  /** The deadline of one delivery attempt. */
   readonly deadlineMs?: number;
   readonly graceMs?: number;
 }
@@ -45,7 +44,7 @@ interface NoticesDependencies {
   readonly health: RouteHealth;
   readonly nodeId: string;
   readonly clock: Clock;
-  /** This node's estimate of the database's clock. */
+  /** This node estimates the database's clock. */
   readonly databaseClock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -54,7 +53,6 @@ interface NoticesDependencies {
 
 const FINDER_INTERVAL_MS = 2_000;
 
-/** Finds and sends the notices of a node in the background. */
 export class Notices {
   readonly webhooks: Webhooks;
   readonly #settings: SettingsInForce;
@@ -136,7 +134,7 @@ export class Notices {
 
   readonly figures = (): DeliveryFigures => this.#dispatcher.figures;
 
-  /** Mails a one-time link to the person it is for, if mail is configured and the person's address is known. */
+  /** Mails a one-time link if mail is configured and the recipient's address is known. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
   readonly countMail: CountMail = async (accountId, email) => {
@@ -149,10 +147,10 @@ export class Notices {
     this.#dispatcher.start();
   }
 
-  /** Searches for due notices and sends them. For tests. */
+  /** For tests. */
   async settle(): Promise<void> {
     const rounds = await Promise.allSettled(this.#finders.map((finder) => finder.round()));
-    // A finder that fails does not stop the notices of the others.
+    // Notices are sent even if one finder fails.
     await this.#dispatcher.settle();
     const failed = rounds.find((round) => round.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -165,7 +163,7 @@ export class Notices {
   }
 }
 
-/** Creates the webhook operations of a command that opens the database itself. The notices that it queues are sent by a running gateway. */
+/** A running gateway sends the notices that a command queues. */
 export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),

@@ -43,26 +43,25 @@ import type { Logger } from '../lib/logger.ts';
 import { systemPace } from '../lib/pace.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 
-/** Dependencies of a partition, which its node provides. */
 export interface PartitionAccountingDependencies {
-  /** The directory is used only to read the list of dead nodes. */
+  /** Of the directory, only the list of dead nodes is read. */
   readonly databases: HomeDatabases;
-  /** Partition number, for error messages; null if there is only one. */
+  /** Error messages show it; `null` if there is only one partition. */
   readonly number: number | null;
   readonly settings: SettingsInForce;
-  /** The id of this process in its reservations and journals. */
+  /** Identifies this process in reservations and journals. */
   readonly nodeId: string;
   readonly clock: Clock;
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly databaseClock: DatabaseClock;
-  /** Settles this partition's entries in the journals of dead nodes on this machine. */
+  /** Settles this partition's records in the journals of dead nodes on this machine. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** The memory budget of bodies, which also covers stored responses. */
+  /** Request bodies and stored responses share this budget. */
   readonly budget: StoredResponseBudget;
-  /** For tests: the interval in milliseconds at which usage is summed. */
+  /** For tests. */
   readonly usageIntervalMs: number | undefined;
   readonly timing: (SettlementTiming & QuestionTiming) | undefined;
   readonly observers: Pick<NodeObservers, 'admissions' | 'settlementBatch'>;
@@ -70,10 +69,7 @@ export interface PartitionAccountingDependencies {
 
 export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
 
-/**
- * Wires a partition: its calls from admission to settlement, the deadlines of its database queries, its recovery, and the stores of its
- * tables for requests and for background work. Starts nothing.
- */
+/** Wires the calls of a partition from admission to settlement, its query deadlines, recovery and stores. Nothing is started. */
 export function createPartitionAccounting(deps: PartitionAccountingDependencies) {
   const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } = deps;
   const { partition } = databases;
@@ -103,7 +99,8 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
     questions,
     terms: () => admissionTerms(reservationTerms),
     onEnded: (call) => reservations.ended(call),
-    onLocked: (accountId) => logger.warn({ accountId }, 'the row of an account is locked; only its own calls wait'),
+    onLocked: (accountId) =>
+      logger.warn({ accountId }, 'the row of an account is locked; only calls of this account wait'),
     observer: {
       admissions: (count, tookMs) => observers.admissions?.batch(count, tookMs),
       ends: (count, tookMs) => observers.settlementBatch?.(count, tookMs),
@@ -183,7 +180,6 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
   };
 }
 
-/** Creates the stores of one partition that both management APIs use. */
 export const createPartitionAdmin = (partition: PartitionPool) => ({
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),

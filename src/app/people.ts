@@ -24,9 +24,8 @@ import type { Guesses } from './guesses.ts';
 
 interface PeopleDependencies {
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
-  /** Returns the configuration in force. */
   readonly config: () => Config;
-  /** Returns the address on which the gateway listens, for links if no public address is configured. */
+  /** Links contain the listening address if no public address is configured. */
   readonly ownUrl: () => string;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -34,15 +33,14 @@ interface PeopleDependencies {
   readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Mails links to people. If absent, whoever creates a link has to pass it on. */
+  /** If absent, the creator of a link passes it on. */
   readonly deliverLink?: DeliverLink;
-  /** Counts mails. Absent if no mail is sent. */
+  /** Absent if no mail is sent. */
   readonly countMail?: CountMail;
 }
 
 export type People = PeopleApiDependencies & AdminPeopleDependencies & Pick<KeyAdminDependencies, 'isMember'>;
 
-/** Wires users, their sessions, sign-in, and memberships. */
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
   const pool = requestPool(deps.directory.pool('admin'));
@@ -76,7 +74,7 @@ export function createPeople(deps: PeopleDependencies): People {
         name,
         displayName: settings.displayName ?? name,
         settings,
-        // The configuration is only valid with a public address if it has OpenID Connect providers.
+        // A configuration with OpenID Connect providers must have a public address.
         redirectUri: `${publicUrl() ?? ''}${ACCOUNT_PREFIX}/oidc/${name}/callback`,
       })),
     oidc: createOidcSignIn({

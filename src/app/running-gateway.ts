@@ -40,17 +40,16 @@ interface GatewayDependencies {
   readonly shutDown: () => Promise<void>;
 }
 
-/** A wired gateway, as `serve` and tests use it. */
 export class RunningGateway {
-  /** The HTTP server; `inject` reaches every address without a socket. */
+  /** `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
-  /** The id of this process in reservations, journals and logs. */
+  /** Identifies this process in reservations, journals and logs. */
   readonly nodeId: string;
-  /** For tests: `settle` finds and sends notices. */
+  /** For tests. */
   readonly notices: Pick<Notices, 'settle'>;
-  /** For tests: `round` runs the hourly tasks. */
+  /** For tests. */
   readonly housekeeping: Pick<Housekeeping, 'round'>;
-  /** Metrics and readiness of this worker alone, for the primary. */
+  /** The primary reads the metrics and readiness of this worker. */
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
@@ -64,7 +63,7 @@ export class RunningGateway {
     this.own = { report: deps.servedMetrics.report, readReadiness: deps.status.readReadiness };
   }
 
-  /** Starts to serve and returns the address, such as `http://127.0.0.1:8080`. */
+  /** Returns the address, such as `http://127.0.0.1:8080`. */
   async listen(): Promise<string> {
     const { host, port } = this.#deps.settings.current.config.server;
     await this.app.listen({ host, port });
@@ -72,12 +71,12 @@ export class RunningGateway {
     return addressOf(this.app, host);
   }
 
-  /** The address of metrics without a token; null before `listen`, and if none is configured. */
+  /** Serves metrics without a token; `null` before `listen`, or if not configured. */
   get metricsUrl(): string | null {
     return this.#metricsUrl;
   }
 
-  /** Number of calls of an account that wait in the admission queue of this node. */
+  /** Calls of an account in this node's admission queue. */
   callsWaiting(accountId: string): number {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
@@ -129,12 +128,12 @@ export class RunningGateway {
     this.#deps.status.configDecided(isInForce);
   }
 
-  /** Retries provider credentials that were refused, as a reload does. */
+  /** Retries refused provider credentials, as a reload does. */
   retryCredentials(): void {
     this.#deps.settings.retryCredentials();
   }
 
-  /** Makes `/readyz` respond with 503 while calls are still served. Returns the time that load balancers have to notice this. */
+  /** `/readyz` responds with 503 while calls are still served. Load balancers have the returned time to notice this. */
   announceClose(): { readonly drainDelayMs: number } {
     this.#deps.status.announceClose();
     return { drainDelayMs: this.#deps.settings.current.config.server.drainDelay };

@@ -34,7 +34,6 @@ interface PublicApiDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<GatewayOptions, 'requestWorkers' | 'randomSource' | 'abortLimits'>;
   readonly table: readonly Endpoint[];
-  /** This process's share of the limits. */
   readonly part: Part;
   readonly accounting: Accounting;
   readonly settings: SettingsInForce;
@@ -43,13 +42,12 @@ interface PublicApiDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly bodyBudgets: BodyBudgets;
-  /** The directory of spooled uploads. */
+  /** Uploads are spooled here. */
   readonly spoolDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Serves calls and free queries at the public addresses. */
 export class PublicApi {
   readonly admissionQueue = createAdmissionQueue();
   readonly requestWorkers: RequestWorkers;
@@ -100,13 +98,12 @@ export class PublicApi {
     });
   }
 
-  /** Replaces the models in the public catalog with those of another configuration. */
   reload(config: Config): void {
     this.#catalog = this.#describeCatalog(config);
   }
 }
 
-/** Creates the data sources of free queries. At most one read of an account's balance runs and one waits, however many queries arrive. */
+/** Concurrent queries share balance reads: per account, at most one read runs and one waits. */
 function createQuerySources(
   { balances, periods, databaseNowMs }: Pick<Accounting, 'balances' | 'periods' | 'databaseNowMs'>,
   settings: SettingsInForce,

@@ -20,16 +20,12 @@ import { type Part, partOf } from '../lib/part.ts';
 import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
- * Divides the limits that a process keeps in memory among workers. No other module divides limits. The primary assigns connections
- * round-robin, so workers use their shares evenly. The shares add up to the configured limit, except where a share would be too small for a
- * single call (`settingsBeyond`).
- *
- * Some limits are not divided: those that protect the thread and the memory of one process from a single request (bytes read or decoded at
- * a time, entries of the journal), breakers, deliveries of notices in flight, and limits that the database checks. The primary counts
- * guesses for all workers (`guesses.ts`). The throttle of refusals divides its own limit (`http/refusal-throttle.ts`).
+ * Divides in-memory limits among workers; the primary assigns connections round-robin, so workers use their shares evenly. The shares add
+ * up to the configured limit, unless a share would be too small for a single call (`settingsBeyond`). Not divided are limits that protect a
+ * process from a single request, breakers, notice deliveries, limits in the database, and guesses (`guesses.ts`). The refusal throttle
+ * divides its own limit (`http/refusal-throttle.ts`).
  */
 
-/** The configuration with a worker's share of the limits of the server and of providers, and of the queues of plans. */
 export function configOfWorker(config: Config, part: Part): Config {
   if (part.count === 1) return config;
   const { server } = config;
@@ -52,10 +48,7 @@ export function configOfWorker(config: Config, part: Part): Config {
   };
 }
 
-/**
- * The settings that are too small to divide by this number of workers. Each worker gets what a single call needs, so together they exceed
- * the configured limit.
- */
+/** These settings are too small to divide: each worker gets what one call needs, so together the workers exceed the configured limit. */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
   const { memoryBytes, diskBytes } = largestBodies(server);
@@ -66,7 +59,7 @@ export function settingsBeyond({ server, providers }: Config, workers: number): 
   ];
 }
 
-/** A worker's share of memory and disk for bodies, but at least what one body of the largest size needs. */
+/** A worker gets at least what one body of the largest size needs. */
 export function budgetsOfWorker(
   { memoryBytes, diskBytes }: BodyBudgetLimits,
   server: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>,
@@ -79,7 +72,7 @@ export function budgetsOfWorker(
   };
 }
 
-/** Sets the budgets of bodies from the configuration and from the memory and disk that are available now. */
+/** Adapts the budgets of bodies to the configuration and to the available memory and disk. */
 export async function setBodyBudgets(
   bodyBudgets: BodyBudgets,
   disk: Disk,
@@ -89,7 +82,7 @@ export async function setBodyBudgets(
 ): Promise<void> {
   const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
   const { server } = config();
-  // If the system sets no limit, this is 0 or far more than the memory of the machine.
+  // Without a system limit, this is 0 or far more than the machine's memory.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   const whole = {
@@ -104,12 +97,11 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 }
 
 /**
- * Limits of each account and user at the management APIs. A page of the console sends at most ten requests, which use a fraction of the
- * burst. Requests mostly wait for the database, so the limit of two at once leaves connections of the pool to other tenants.
+ * Limits of each account and user at the management APIs. A console page sends at most ten requests, a fraction of the burst. Requests
+ * mostly wait for the database, so two at once leave connections to other tenants.
  */
 export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
-/** A worker's share of `TENANT_SHARE`, and of concurrent streams and bodies. */
 export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares' | 'atOnceMax'>> {
   const { atOnceMax, waitingMax, burstMs, share } = TENANT_SHARE;
   return {
@@ -123,20 +115,18 @@ export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares
   };
 }
 
-/** A worker's share of the threads that parse large bodies, and of the bodies that may wait for them. */
 export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'quickThreadsMax' | 'placesMax'> {
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
 }
 
-/** A worker's share of the refusals that are recorded individually per minute. */
 export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** A worker with fewer connections would make key look-ups wait for each other. */
+/** With fewer connections, key look-ups would wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
-/** A worker's share of the database connections for single statements. Batches and other pools need few, so each worker has its own. */
+/** Single statements use these connections. Batches and other pools need few, so their connections are not divided. */
 export function statementConnections(part: Part): number {
   return Math.max(partOf(STATEMENT_CONNECTIONS_MAX, part), STATEMENT_CONNECTIONS_MIN);
 }

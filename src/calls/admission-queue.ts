@@ -5,23 +5,21 @@ interface QueueLimits {
 
 interface WaitingCall {
   readonly place: number;
-  /** Tries the admission; returns whether the wait is over, because the call was admitted or refused. */
+  /** Returns true if the call was admitted or refused, so the wait is over. */
   attempt(): Promise<boolean>;
-  /** Sets the listener that runs when the client leaves. It replaces an earlier listener. */
   onGone(listener: () => void): void;
 }
 
 /** `full`: too many calls wait. `late`: the maximum wait is over. `left`: the client left. `closed`: this node is closing. */
 export type QueueResult = 'through' | 'full' | 'late' | 'left' | 'closed';
 
-/** Interval at which the first call in a queue tries again, because a call on another node may have ended. */
 const RETRY_MS = 500;
 
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
 /**
- * The queues of calls at a concurrency limit. Calls wait in the order of arrival. They try again when a call ends on this node, and at intervals,
- * because calls on other nodes may have ended.
+ * Queues of calls at a concurrency limit, in the order of arrival. The first call of a queue retries when a call ends on this node, and
+ * every `RETRY_MS`.
  */
 export function createAdmissionQueue() {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
@@ -39,32 +37,28 @@ export function createAdmissionQueue() {
   }
 
   return {
-    /** Returns the place of a call in the order of arrival, which it keeps while its admission is tried. */
+    /** A call keeps its place while its first admission is tried. */
     arrive: (): number => arrivals++,
-    /** The limits of the account's queue; `null` if no call waits in it, so that a new one need not queue. */
+    /** `null` if no call of the account waits. */
     limitsOf: (accountId: string): QueueLimits | null => queues.get(accountId)?.limits ?? null,
     waiting: (accountId: string): number => queues.get(accountId)?.waiters.length ?? 0,
     get size(): number {
       return size;
     },
     ended: (accountId: string): void => queues.get(accountId)?.waiters[0]?.wake(),
-    /** Ends all waiting with `closed`, and refuses later calls: the process is about to stop. */
+    /** Waiting and later calls end with `closed`. */
     close(): void {
       isClosed = true;
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.giveUp('closed');
     },
-    /**
-     * Queues a call. It is attempted whenever it is first in the queue and the limit may have capacity.
-     *
-     * @throws what the attempt throws
-     */
+    /** Attempts the call whenever it is first in the queue and the limit may have capacity. @throws the error of the attempt */
     async wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult> {
       const queue = queues.get(accountId) ?? { limits, waiters: [] };
       const { waiters } = queue;
       if (waiters.length >= limits.length) return 'full';
       if (isClosed) return 'closed';
       const waiter = new Waiter(call.place);
-      // A call that arrived later may already be in the queue, because calls that arrive while others wait are queued without an attempt.
+      // A call that arrived later may already be in the queue: while calls wait, new ones are queued without an attempt.
       const behind = waiters.findLastIndex(({ place }) => place < call.place);
       waiters.splice(behind + 1, 0, waiter);
       size++;
@@ -90,7 +84,7 @@ export function createAdmissionQueue() {
   };
 }
 
-/** A waiting call, which sleeps until it is woken; a wake-up while it is awake is remembered. */
+/** A waiter sleeps until it is woken. A wake-up while it is awake is remembered. */
 class Waiter {
   readonly place: number;
   #end: 'late' | 'left' | 'closed' | null = null;
@@ -101,7 +95,7 @@ class Waiter {
     this.place = place;
   }
 
-  /** Why the call no longer waits; `null` while it waits. The first reason counts. */
+  /** The first reason counts. */
   get end(): 'late' | 'left' | 'closed' | null {
     return this.#end;
   }

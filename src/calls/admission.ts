@@ -20,7 +20,7 @@ import type { Settings } from './settings.ts';
 interface AdmissionDependencies {
   readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
-  /** The clock to which reset times refer. */
+  /** The clock of reset times. */
   readonly databaseClock: Clock;
 }
 
@@ -41,9 +41,8 @@ export class CallAdmission {
   }
 
   /**
-   * Admits a call: reserves its maximum use. When it resolves, the reservation is durable until the call is settled or released.
-   *
-   * @throws GatewayError if the call is refused; nothing is reserved then.
+   * Reserves the maximum use of a call. When it resolves, the reservation is durable until the call is settled or released.
+   * @throws GatewayError if the call is refused; nothing is reserved then
    */
   async admit(call: Call): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;
@@ -56,11 +55,10 @@ export class CallAdmission {
   }
 
   /**
-   * Precheck of the balance and limits of a call before its body is read. Nothing is reserved, and no limit changes.
-   *
-   * @throws GatewayError the refusal that an admission would return now, whatever the body contains.
+   * Checks balance and limits before the body is read, without reserving anything.
+   * @throws GatewayError if an admission would be refused now, with any body
    */
-  async look(request: PrecheckRequest): Promise<void> {
+  async precheck(request: PrecheckRequest): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;
     const { accountId, keyId, isKeyLimited, memberId, policy } = request;
     const isOnPlan = policy.context === 'coding';
@@ -68,7 +66,7 @@ export class CallAdmission {
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
-  /** At the concurrency limit a call waits in the admission queue, if its plan has one, behind all calls that already wait. */
+  /** At the concurrency limit, the call waits in the plan's admission queue, if there is one. */
   async #admitQueued(request: ReservationRequest, { settings, client }: Call): Promise<Admission> {
     const { reservations, queue } = this.#dependencies;
     const { accountId } = request;
@@ -86,7 +84,7 @@ export class CallAdmission {
       },
       onGone: (listener) => client.onGone(listener),
     });
-    // The call was never admitted, so the client may send it to another node.
+    // The call was never admitted, so the client may retry it on another node.
     if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     return admission;
   }
@@ -142,10 +140,8 @@ function reservationRequest(call: Call): ReservationRequest {
   };
 }
 
-/** What the message and headers of a refusal depend on, besides the refusal itself. */
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
-/** The error of a refused call. If the limit resets by itself, the error includes the time of the reset. */
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
   const { kind, isPaymentRequired, param } = refusal;
   return new GatewayError(kind, {
@@ -172,7 +168,7 @@ function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): Gateway
   };
 }
 
-/** The error at a limit per minute. Clients can wait until it resets, so its error type differs from that of an exhausted quota. */
+/** Clients can wait until a limit per minute resets, so the error type differs from that of an exhausted quota. */
 function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';
@@ -186,7 +182,6 @@ function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, n
   };
 }
 
-/** Spending limits. Calls in flight may have reserved part of them. */
 const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'balanceDailyLimitExceeded',
   'keyTotalSpendLimitReached',

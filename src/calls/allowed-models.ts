@@ -9,10 +9,8 @@ const NAMED_MAX = 20;
 type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
 
 /**
- * Checks that the allow-lists of a key and of its member contain a model, under its current id or under an id that is now an alias. `param` is
- * the request field that names the model.
- *
- * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`, with the models that the key, or the member, may use.
+ * Checks the model against the allow-lists of the key and its member. `param`: the request field that names the model.
+ * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`; the message lists the allowed models
  */
 export function requireAllowedModel(
   model: Model,
@@ -40,7 +38,6 @@ function requireListed(
 
 const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'This member' } as const;
 
-/** Whether model lists show a model, by its id or one of its other names. */
 export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lists: ModelLists): boolean {
   return [lists.allowedModels, lists.memberModels].every(
     (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),
@@ -59,10 +56,9 @@ export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {
 }
 
 /**
- * The inner models that a request names, each with the model of the catalog that prices and admits it.
- *
- * @throws GatewayError `invalidRequest`, with the request field, if a name is not allowed: the use of that model would have no price and would
- * not be checked against the plan; `modelNotAllowed` or `memberModelNotAllowed` if the key, or its member, may not use the model.
+ * Finds the catalog models of the inner models that a request names; each must have a price and be allowed.
+ * @throws GatewayError `invalidRequest` with the request field if a name is not allowed; `modelNotAllowed` or `memberModelNotAllowed` if
+ * the key or its member may not use the model
  */
 export function allowInnerModels(
   named: Demand['innerModels'],

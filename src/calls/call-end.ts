@@ -16,7 +16,6 @@ import type { CallPricing } from './call.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 
-/** How a call ended, according to its relay or to its failure. */
 export interface CallEnd {
   readonly status: CallOutcome['status'];
   /** `null`: nothing is charged. */
@@ -24,13 +23,11 @@ export interface CallEnd {
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
-  /** Whether the call counts in windows and limits of calls. It does if a successful response had begun, whatever is charged. */
+  /** Whether the call counts in windows and limits of calls: true if a successful response had begun, even if nothing is charged. */
   readonly counts: boolean;
-  /** The instant of the first byte of the provider's response; `null`: none arrived. */
   readonly firstByteAtMs: number | null;
-  /** Continuation keys of state that later calls may refer to. */
   readonly continuationKeys: readonly string[];
-  /** The response for repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
+  /** Returned to repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
   readonly response: StoredResponse | null;
 }
 
@@ -49,13 +46,12 @@ interface CallAtEnd {
   readonly session: CallSession | null;
   readonly pricing: Omit<CallPricing, 'estimate'>;
   readonly priceFactorBasisPoints: number;
-  /** Whether a limit of tokens per minute counts the usage of the call. */
   readonly isTokenLimited: boolean;
 }
 
 /**
- * Creates everything that the end of a call stores. Only this function creates outcomes. The charge covers the reported usage, up to the maximum
- * that the call can have used, at the price and the price factor that were in force at its admission.
+ * Creates everything that the end of a call stores; only this function creates outcomes. The charge covers the reported usage, up to the
+ * maximum that the call can have used, at the price and price factor in force at admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
   const { principal, policy, input, callId, model, route, startedAtMs, report } = call;
@@ -109,7 +105,7 @@ function keyUse(
   return { counts, chargeNano: chargeNano ?? 0n, ...(memberId !== null && { memberId }) };
 }
 
-/** The charge in the headers of a call; `null` on a plan, which charges nothing. */
+/** `null` on a plan, which charges nothing. */
 export function shownCharge({ context }: CallAtEnd['policy'], chargeNano: bigint | null): bigint | null {
   return context === 'balance' ? (chargeNano ?? 0n) : null;
 }
@@ -130,10 +126,9 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
   });
 }
 
-/** Without inner models, all reported usage is that of the call's own model. */
 const NO_NAMES: readonly string[] = [];
 
-/** The cost prices of the route that served the call, in force when the call began. */
+/** The cost prices were in force when the call began. */
 function costOf(
   { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
@@ -157,7 +152,6 @@ function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts
   return { ...notes, session: { source: session.source, provider, model } };
 }
 
-/** Notes estimates that replace reported usage, and an estimate above the reservation if the output had no limit. */
 function chargeNotesOf(
   call: CallAtEnd,
   { usage, chargeNano, notes: chargeNotes }: CallCharge,
@@ -169,7 +163,7 @@ function chargeNotesOf(
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 
-/** The response for repeats, with the headers that remain valid in every repeat. */
+/** Only these headers are valid in every repeat. */
 function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
   const { callId, startedAtMs, policy } = call;
   const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));

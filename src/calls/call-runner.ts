@@ -33,14 +33,13 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
-  /** Called when a call of the account has ended: the next one in the admission queue may try again. */
+  /** The admission queue can then admit the account's next call. */
   readonly onEnded: (accountId: string) => void;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly logger: Logger;
 }
 
-/** Runs calls whose bodies were checked (`docs/architecture.md`, "The way of a call"). */
 export class CallRunner {
   readonly #dependencies: CallRunnerDependencies;
 
@@ -49,10 +48,8 @@ export class CallRunner {
   }
 
   /**
-   * Runs a call: prepare (model, routes, price, estimate), admit, send and relay while measuring, settle, send the last byte. An admitted
-   * call ends once: its relay ends it, or it is released here.
-   *
-   * @throws GatewayError if the call is refused or fails before its response has begun.
+   * An admitted call ends once: its relay ends it, or it is released here.
+   * @throws GatewayError if the call is refused or fails before its response has begun
    */
   async run(request: CallRequest): Promise<void> {
     const { preparation, admission, settlement, clock } = this.#dependencies;
@@ -72,7 +69,7 @@ export class CallRunner {
     }
   }
 
-  /** Releases a failed call, unless its relay has ended it. Returns the error for its client. */
+  /** Releases a failed call, unless its relay has ended it. Returns the client's error. */
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
@@ -80,7 +77,7 @@ export class CallRunner {
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
       await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {
-        logger.error({ err: failed, callId }, 'the end of a failed call could not be made durable');
+        logger.error({ err: failed, callId }, 'failed to record the end of a failed call');
       });
     }
     return response;
@@ -91,21 +88,21 @@ export class CallRunner {
     const { callId, routes, signerId, client, principal, settings } = call;
     const failures: unknown[] = [];
     let isSkipped = false;
-    const open = cooldownLast(this.#stillOpen(call), settings, clock);
+    const open = cooldownLast(this.#undrainedRoutes(call), settings, clock);
     const drainedOfSigner =
       signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
     const candidates = drainedOfSigner.length === 0 ? open : [...open, ...drainedOfSigner];
     for (let i = 0; i < candidates.length; i++) {
       const route = candidates[i]!;
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // If the call were sent, a client that has left would pay for a response that it cannot read.
+      // A client that has left must not pay for a response that it cannot read.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
         isSkipped = true;
         continue;
       }
-      call.goesOver(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
+      call.beginAttempt(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
       try {
         await this.#relayWithCredentials(call, i < candidates.length - 1);
         return;
@@ -122,13 +119,12 @@ export class CallRunner {
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** The routes of a call that were not drained while it waited for its admission; if none is left, all of its routes. */
-  #stillOpen({ model, routes }: Call): readonly Route[] {
+  /** Omits routes that were drained while the call waited for admission, unless all were. */
+  #undrainedRoutes({ model, routes }: Call): readonly Route[] {
     const open = withoutDrained(model, routes, this.#dependencies.drained);
     return open.length > 0 ? open : routes;
   }
 
-  /** Sends the call with the current credential, and with the next one while the provider refuses credentials. */
   async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
     const { clock, logger } = this.#dependencies;
     const { callId, client, settings, report, session, route } = call;
@@ -152,7 +148,7 @@ export class CallRunner {
     }
   }
 
-  /** Runs and records an attempt of a traced call. The attempt ends before the end of the call is stored. */
+  /** The attempt ends before the end of the call is stored. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;
@@ -178,7 +174,7 @@ export class CallRunner {
   }
 }
 
-/** Puts routes in cooldown after a 429 last, in the order in which their cooldowns end. */
+/** Moves routes in cooldown to the end, in the order in which their cooldowns end. */
 function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: Clock): readonly Route[] {
   if (routes.length === 1) return routes;
   const nowMs = clock.nowMs();
@@ -191,7 +187,6 @@ const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or
 
 interface Attempt {
   readonly credential: string;
-  /** Whether another route may serve the call if this one refuses it. */
   readonly hasAlternative: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface TracedAttempt extends TimeSpan {
   readonly spanId: string;
   readonly provider: string;
   readonly providerModel: string;
-  /** The error code of the attempt; `null`: it succeeded. */
+  /** `null`: the attempt succeeded. */
   readonly errorCode: string | null;
 }
 
@@ -18,14 +18,12 @@ export interface OpenAttempt {
   readonly startedAtMs: number;
 }
 
-/** Maximum number of attempts that are recorded for a call. */
 const ATTEMPTS_MAX = 32;
 
-/** Trace data of a running call. Spans are created from it once the request has been reported. */
+/** Recorded while a call runs; spans are created after the request has been reported. */
 export class CallTrace {
-  /** The span of the request. */
   readonly context: TraceContext;
-  /** The client's span, the parent of the request's span; `null`: the trace begins here. */
+  /** The client's span, the parent of the request's; `null`: the trace begins here. */
   readonly parent: TraceContext | null;
   readonly attempts: TracedAttempt[] = [];
   admission: TimeSpan | null = null;
@@ -38,7 +36,7 @@ export class CallTrace {
     this.#nextSpanId = nextSpanId;
   }
 
-  /** Begins an attempt, whose id is needed before the request is sent. */
+  /** The request to the provider needs the id of the attempt. */
   beginAttempt(nowMs: number): OpenAttempt {
     return { spanId: this.#nextSpanId(), startedAtMs: nowMs };
   }
@@ -54,7 +52,7 @@ export interface ClientTrace {
   readonly trace: CallTrace | null;
 }
 
-/** The headers with the span of the attempt if that is exported; otherwise the client's headers, so that its trace stays connected. */
+/** If the attempt is not exported, the client's headers are kept, so that its trace stays connected. */
 export function traceHeaders(
   { traceparent, tracestate, trace }: ClientTrace,
   attempt: OpenAttempt | null,

@@ -65,7 +65,7 @@ function admittedCall(fails: boolean) {
     failed: () => undefined,
     ended: () => undefined,
   };
-  call.goesOver(route, permit, null);
+  call.beginAttempt(route, permit, null);
   return { call, settled };
 }
 

@@ -23,7 +23,7 @@ import { reportResult } from './relay/failover.ts';
 import type { ReservationEstimate } from './reservation-estimate.ts';
 import type { Settings } from './settings.ts';
 
-export interface SettlementDependencies {
+interface SettlementDependencies {
   readonly settlement: Pick<Settlement, 'end'>;
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
@@ -47,8 +47,8 @@ interface PricingSide extends CallPricing {
 }
 
 /**
- * A call, from its checked body to its end: one object whose fields are set in order, as they become known. Once it is admitted it ends
- * exactly once, with or without a charge; its end creates the stored response for its repeats.
+ * The state of a call, from its checked body to its end. Fields are set in order, as they become known. Once admitted, a call ends exactly
+ * once, with or without a charge.
  */
 export class Call implements ShownHeaders {
   // Set from the request.
@@ -63,16 +63,16 @@ export class Call implements ShownHeaders {
   readonly report: CallReport;
   readonly claim: Claim | null;
 
-  // Set by the preparation of the call, before its admission.
+  // Set by the preparation.
   startedAtMs!: number;
   model!: Model;
-  /** The routes that the call may take, in the order in which they are tried; at least one. */
+  /** There is at least one route. Routes are tried in this order. */
   routes!: readonly Route[];
-  /** The provider that signed the newest thinking block in the request; `null`: unknown, or only one provider serves the model. */
+  /** The provider that signed the newest thinking block; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
   /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
-  /** The session of the call; `null`: the call has none, or there is no choice of routes or credentials. */
+  /** `null`: there is no session, or no choice of routes or credentials. */
   session: CallSession | null = null;
   /** Other models that the request names. */
   inner!: readonly AllowedModel[];
@@ -81,15 +81,14 @@ export class Call implements ShownHeaders {
   /** The prices on each side of a switch of prices that is near; `null`: none is. */
   sides: readonly PricingSide[] | null = null;
 
-  // Set by the admission of the call and its attempts.
-  /** The route of the current or the last attempt. */
+  // Set by the admission and the attempts.
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
-  /** The time of the admission, by the database's clock. */
+  /** An instant of the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** What remains for the account: after the reservation of this call, or after its end if the response headers show that. */
+  /** The response headers show what remains for the account. */
   #remaining: Remaining = null;
   #chargeNano: bigint | null = null;
   #hasFailed = false;
@@ -110,7 +109,7 @@ export class Call implements ShownHeaders {
     this.#dependencies = dependencies;
   }
 
-  /** Records the admission. The reservation is durable, so from now on the call must be ended. */
+  /** The reservation is durable: from now on the call must be ended. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     if (this.sides !== null) this.pricing = this.sides[admission.side]!;
@@ -130,16 +129,13 @@ export class Call implements ShownHeaders {
     return rates !== null && rates.tokens !== null;
   }
 
-  /**
-   * Whether the call has ended, or its end was attempted and failed. False if the record of its end could not be created, so that nothing was
-   * attempted.
-   */
+  /** Whether the call has ended, or its end was attempted and failed. False if its settlement record could not be created. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Begins an attempt at a route; `failure` is the error of the previous attempt, `null` for the first one. */
-  goesOver(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
+  /** `failure`: the error of the previous attempt. */
+  beginAttempt(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
       const afterMs = this.#dependencies.clock.nowMs() - this.startedAtMs;
@@ -149,17 +145,16 @@ export class Call implements ShownHeaders {
     this.#permit = permit;
   }
 
-  /** Reports that a stream has begun with something other than an error: the route works, however the stream ends. */
+  /** The stream has begun without an error: the route works, however the stream ends. */
   began(): void {
     this.#permit!.began();
   }
 
   /**
-   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success be sent (`docs/architecture.md`, "Invariants
-   * of money").
-   *
-   * @throws GatewayError `settlementFailed` if part of the response was delivered, or is about to be, and the end could not be made durable; for
-   * a failure, the error itself.
+   * Ends the call. It resolves when the charge is durable; only then may the last byte of a success be sent (`docs/architecture.md`,
+   * "Invariants of money").
+   * @throws GatewayError `settlementFailed` if the end could not be made durable and part of the response was delivered or is about to be;
+   * for a failed call, the error itself
    */
   async end(end: CallEnd): Promise<void> {
     const { settlement, clock, logger } = this.#dependencies;
@@ -171,13 +166,13 @@ export class Call implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      // Nothing is settled before this line. If creating the record fails, the call can still be released.
+      // Nothing is settled yet. If the record could not be created, the call can still be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#dependencies.onEnded(outcome.accountId);
       this.report.outcome = outcome;
       this.claim?.settled(record.kept);
-      // The headers of a stream show what was known at admission, even if the stream has not begun yet.
+      // The headers of a stream show the state at admission, even if the stream has not begun yet.
       if (isFailed || !this.input.isStream) {
         this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
         this.#chargeNano = shownCharge(this.policy, outcome.chargeNano);
@@ -194,9 +189,8 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends a failed call and releases its reservation. This includes its slots in windows and limits of calls, unless the call counts although
-   * nothing was delivered. If the provider may have executed the call (`mayHaveRun`), repeats get the failure and do not run the call again.
-   *
+   * Ends a failed call and releases its reservation, with its slots in windows unless the call counts. If the provider may have executed
+   * the call (`mayHaveRun`), repeats get the failure.
    * @throws if the end could not be made durable
    */
   async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
@@ -216,31 +210,27 @@ export class Call implements ShownHeaders {
       await this.end(end);
     } catch (failed) {
       if (!(failed instanceof ClaimLostError)) throw failed;
-      // Another node has the claim and runs the call; repeats get its result.
+      // Another node has the claim and runs the call. Repeats get that result.
       await this.end({ ...end, response: null });
     }
   }
 
-  /**
-   * The gateway's headers of the response. They are created each time, because those of a non-streaming response differ before and after the
-   * call's end.
-   */
+  /** The headers of a non-streaming response differ before and after the call's end. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // A key that may not see the balance gets no remaining balance.
+    // The key may be barred from seeing the balance.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // A failure gets no plan headers here: a refusal by a limit of the plan has set its own.
+    // A refusal by a limit of the plan has its own plan headers.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
 
-  /** The headers of the remaining limits per minute; `null`: the response has none. */
   get rateHeaders(): Readonly<Record<string, string>> | null {
     const { rates } = this.#admitted;
     if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;
@@ -250,13 +240,13 @@ export class Call implements ShownHeaders {
 
 function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
   const { kind, status, code, message, param, type, retry, headers } = failure;
-  // The message may come from a provider, and PostgreSQL stores no unpaired surrogates.
+  // The message can come from a provider, and PostgreSQL stores no unpaired surrogates.
   const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
   const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
   return { head: { error, callHeaders: {} }, body: null };
 }
 
-/** What remains after the end of a call. If a call on a plan does not count, its slot is released. */
+/** A call on a plan that does not count releases its slot. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) {
     return counts ? before : { calls: before.calls + 1, windows: [] };

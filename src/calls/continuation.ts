@@ -10,27 +10,19 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 export interface Continuation {
-  /** The provider and model of the continued state; `null`: unknown. */
+  /** `null` if unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /**
-   * The provider and model of the newest known signed block. This provider accepted the earlier blocks, so it is preferred to the providers of
-   * those.
-   */
+  /** The provider of the newest known signed block accepted the earlier blocks, so it is preferred to their providers. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** The size of the largest response that the call continues; `undefined`: the size of one is unknown. */
+  /** Size of the largest response that the call continues; `undefined`: a size is unknown. */
   readonly continuedTokens: number | undefined;
-  /** The request's first reference to state that no response to this account contained. */
+  /** The first reference to state that no response to this account contained. */
   readonly unknown: StateReference | null;
 }
 
 const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
-/**
- * Looks up what a call continues. State references are always looked up, continuation keys and signed blocks only if there is a choice of
- * providers (`hasChoice`).
- *
- * @throws if the database is down
- */
+/** Without a choice of providers (`hasChoice`), only state references are looked up. @throws if the database is down */
 export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
@@ -78,10 +70,8 @@ function sizeOf(
 }
 
 /**
- * The routes over which a call reaches the state that it refers to: all routes if the state belongs to its account, otherwise the routes of
- * providers whose state is shared by configuration (`docs/provider-state.md`).
- *
- * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route.
+ * All routes if the account owns the state, otherwise routes of providers whose state is configured as shared (`docs/provider-state.md`).
+ * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route
  */
 export function routesToState(
   routes: readonly Route[],
@@ -94,11 +84,7 @@ export function routesToState(
   return open;
 }
 
-/**
- * The routes of providers that may receive parts of a request that the gateway does not know.
- *
- * @throws GatewayError `invalidRequest` if there is no such route.
- */
+/** Filters routes by what their providers may receive. @throws GatewayError `invalidRequest` if no route is left */
 export function routesThatAllow(
   routes: readonly Route[],
   unlisted: readonly UnlistedPart[],
@@ -144,7 +130,7 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'Audio',
 };
 
-/** State that no endpoint creates, so that no account owns any. Files, which tools create, are known if a response contained them. */
+/** No account owns this state, because no endpoint creates it. Files that tools created are known from responses. */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',
   conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',

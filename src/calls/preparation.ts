@@ -39,10 +39,8 @@ export class Preparation {
   }
 
   /**
-   * Resolves the model, orders its routes, sets the price in force and estimates the maximum use of the call.
-   *
-   * @throws GatewayError, or rejects with it, if the call names no model that can serve it, or one that its key may not use, or if no route
-   * of the model is healthy.
+   * Sets the model, routes, price and estimate of a call.
+   * @throws GatewayError, or rejects with it, if no model can serve the call, the key may not use the model, or no route is healthy
    */
   prepare(call: Call): void | Promise<void> {
     const { policy, principal, input, settings } = call;
@@ -54,10 +52,7 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /**
-   * Whether it matters which provider created the state that a call continues. With a single provider, it matters only if that provider is
-   * drained.
-   */
+  /** If several providers serve the model, or one is drained, it matters which one created the continued state. */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -66,7 +61,6 @@ export class Preparation {
     );
   }
 
-  /** @param named the model that the request names; `null`: none */
   #plan(call: Call, named: Model | null, continuation: Continuation): void {
     const { continuedState, signed } = continuation;
     const { policy, principal, input, settings } = call;
@@ -102,7 +96,7 @@ export class Preparation {
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
     const { health, drained, randomSource } = this.#dependencies;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
-    // A provider with a drained route may have the unknown state, so no route is avoided.
+    // A drained provider may have the unknown state, so drains are ignored.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
@@ -115,7 +109,7 @@ export class Preparation {
   }
 }
 
-/** The session of a call; `null`: it has none, its model has no affinity, or there is no choice of routes or credentials. */
+/** `null` without a session, affinity, or a choice of routes or credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];
@@ -198,7 +192,7 @@ interface Unhealthy {
   readonly settings: Settings;
 }
 
-/** The model of a call whose request names none: the model of the earlier call that it continues (contract 4.3). */
+/** The model of the continued call (contract 4.3). */
 function restoredModel(
   continuedState: Continuation['continuedState'],
   operation: Operation,
@@ -213,10 +207,8 @@ function restoredModel(
 }
 
 /**
- * Checks that the service terms and media that a request asks for have a price: a tier, a speed, a region, audio. Tools that a request only lists
- * need no price, because agents list them with every request.
- *
- * @throws GatewayError `invalidRequest` with the request field that has no price.
+ * Listed tools need no price, because agents list them in every request.
+ * @throws GatewayError `invalidRequest` with the request field that has no price
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
   const [term] = unpricedTerms(prices, terms);

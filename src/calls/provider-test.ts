@@ -19,43 +19,40 @@ import { scrub } from '../providers/upstream/secrets.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
-  /** The provider's credentials, in the order of the settings. They are secret. */
+  /** The credentials are secret and in the order of the configuration. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
-  /** Header names that the provider's protocol may use. */
+  /** The provider's protocol may use these header names. */
   readonly mountedNames: readonly string[];
   readonly clock: Clock;
-  /** Time limit for the call of each credential; the provider's own time limits apply within it. */
+  /** The limit per credential; the provider's own time limits apply too. */
   readonly limitMs?: number;
 }
 
 interface CredentialTest {
-  /** The setting of the credential: `apiKey`, `apiKeys.0`. */
+  /** The configuration path: `apiKey`, `apiKeys.0`. */
   readonly credential: string;
   readonly isSuccess: boolean;
   readonly httpStatus: number | null;
   readonly durationMs: number;
   readonly firstByteMs: number | null;
-  /** The problem, without secrets; `null` for a success. */
+  /** The message contains no secrets. */
   readonly message: string | null;
   readonly usage: UsageFacts | null;
-  /** The charge of the call at the list price; `null`: the call has no price. */
+  /** The charge at the list price; `null`: the call has no price. */
   readonly chargeNano: bigint | null;
 }
 
 export interface ProviderTest {
   readonly operation: string;
-  /** The id of the model in the catalog; `null`: the catalog has no model of this name. */
+  /** `null` if the catalog has no model of this name. */
   readonly model: string | null;
   readonly providerModel: string;
   readonly priceRule: string | null;
   readonly results: readonly CredentialTest[];
 }
 
-/**
- * The request bodies of tests. They allow 1 output token, or 16 where vendors refuse fewer. Images cost their full price, so they are only tested
- * on request.
- */
+/** Requests allow 1 output token, or 16 where vendors refuse fewer. Images cost their full price, so they are tested only on request. */
 const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => object>>> = {
   chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
   messages: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
@@ -73,10 +70,8 @@ const LIMIT_MS = 60_000;
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Sends the smallest possible call with each credential of a provider, over the connections and with the time limits of calls. Nobody is
- * charged. Breakers and credential states are not updated, so a test does not affect calls.
- *
- * @throws GatewayError `invalidRequest` if there is nothing to test.
+ * Sends the smallest possible call with each credential. Nobody is charged, and breakers and credential states stay as they are.
+ * @throws GatewayError `invalidRequest` if there is nothing to test
  */
 export async function testProvider(
   asked: { readonly model: string | null; readonly operation: string | null },
@@ -87,7 +82,7 @@ export async function testProvider(
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
-  // Credentials are tested one after the other, because concurrent calls could reach a rate limit.
+  // Concurrent calls could reach a rate limit.
   for (const credential of credentials) {
     results.push(await testCredential({ ...dependencies, credential, operation, model, providerModel, price }));
   }
@@ -99,7 +94,6 @@ function findModel(name: string | null, provider: Provider, catalog: Catalog) {
   const protocol = provider.protocol.name as ProtocolName;
   const routeOf = (model: Model) => model.routes[protocol].find(({ providerId }) => providerId === provider.id);
   if (name === null) {
-    // A model that can be tested by default is preferred.
     const served = catalog.models.filter((model) => routeOf(model) !== undefined);
     const model = served.find((each) => defaultOperation(each, provider) !== null) ?? served[0];
     if (model !== undefined) return { model, providerModel: routeOf(model)!.providerModel };
@@ -207,7 +201,6 @@ async function send(dependencies: CredentialDependencies, body: object): Promise
   };
 }
 
-/** The tenant of tests, which shares connections like an account. */
 const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
 
 type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
@@ -251,7 +244,6 @@ function readResponse(
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
 }
 
-/** The text of a failure: the provider's own message for a refusal, or the connection's error. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
   const { cause, response } = error;

@@ -9,7 +9,7 @@ interface Asked {
   readonly operation: string | null;
 }
 
-/** Tests a provider over the connections of the settings; null if the settings have no provider of this name. */
+/** `null` if there is no such provider. */
 export async function testProviderOf(
   { config, catalog, providers }: Settings,
   name: string,
@@ -27,7 +27,6 @@ export async function testProviderOf(
   });
 }
 
-/** Tests the providers of a configuration without a running gateway. */
 export function createProviderTester(config: Config) {
   const settings = createSettings(config);
   settings.providers.useCredentials();

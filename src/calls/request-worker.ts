@@ -19,21 +19,20 @@ interface ReadTask {
   readonly body: ArrayBuffer;
 }
 
-/** Checks the body of a token estimate, and counts its tokens. */
 interface EstimateTask {
   readonly does: 'estimate';
   readonly kind: Estimate['kind'];
   readonly body: ArrayBuffer;
 }
 
-/** Counts the tokens of a body that was read before, and so is JSON within the limits of `scanJson`. */
+/** The body was read before, so it is JSON within the limits of `scanJson`. */
 interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
   readonly body: ArrayBuffer;
 }
 
-/** The facts of a call's body, and the body, which is moved back to the caller. */
+/** The worker moves `body` back to the caller. */
 export interface ReadBody {
   readonly facts: RequestFacts;
   readonly body: ArrayBuffer;
@@ -44,14 +43,14 @@ export interface Estimated {
   readonly count: Count;
 }
 
-/** The error that refuses a body as plain values, because errors lose their class between threads. */
+/** Errors lose their class between threads. */
 export interface Refusal {
   readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
 }
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Loaded when the first body arrives, because an error while this file is loaded would leave waiting bodies without a result. */
+/** Loaded with the first body: an error while this file is loaded would leave waiting bodies without a result. */
 let tokenizer: Tokenizer | null = null;
 
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
@@ -64,7 +63,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Frees the memory now rather than at this thread's next garbage collection.
+    // Otherwise this thread frees the memory at its next garbage collection.
     if (!isMovedBack) task.body.transfer(0);
   }
 }
@@ -102,7 +101,6 @@ function refusalOf(error: GatewayError): Refusal['refusal'] {
   return { kind, options: { ...options, ...(param !== null && { param }), ...(type !== undefined && { type }) } };
 }
 
-/** Moves the value's buffer to the other thread instead of copying it. */
 function moving<Value extends object>(value: Value, buffer: ArrayBuffer): Value {
   return move({
     ...value,

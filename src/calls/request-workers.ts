@@ -14,7 +14,7 @@ import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The same bytes, in the same or in new memory. */
+  /** The same bytes as in the request, possibly in new memory. */
   readonly body: Buffer;
 }
 
@@ -37,9 +37,9 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /**
- * Maximum size of a body that is read in the thread that serves calls (`here`), and by the quick threads (`quick`), depending on what reading
- * does. In the worst case, scanning takes 60 ns per byte, or 140 ns if every name is escaped, and parsing and checking the values takes 250 ns.
- * So no body blocks calls for more than 4 to 9 ms, or the quick threads for more than 60 to 150 ms. Common text takes 1 to 10 ns per byte.
+ * Maximum body size read in the serving thread (`here`) and by the quick threads (`quick`). In the worst case, scanning takes 60 ns per
+ * byte, or 140 ns if every name is escaped, and parsing and checking takes 250 ns. So a body blocks calls for at most 4 to 9 ms, and the
+ * quick threads for 60 to 150 ms. Common text takes 1 to 10 ns per byte.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {
@@ -47,18 +47,18 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
 /**
- * A body of up to this size that is only scanned is tried in the thread that serves calls, with a maximum number of steps. If it takes more
- * steps, another thread reads it from the start. Prompts of agents are some hundred KB of text with few values, which take less time to read than
- * to move to another thread and back. The worst body takes as long here as one below `here`: 5 ms.
+ * Scanned bodies of this size are tried in the serving thread with a limit of steps; if they exceed it, another thread starts over. Agents'
+ * prompts are some hundred KB of text with few values: moving them to another thread and back takes longer than reading them. The worst
+ * body takes 5 ms.
  */
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
-/** Maximum size of a body whose tokens the quick threads count. No tokens are counted in the thread that serves calls. */
+/** The serving thread counts no tokens. Larger bodies go to the slow thread. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
-/** One core is left for the thread that serves calls. The single slow thread is mostly idle. */
+/** One core is left for the serving thread. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** Maximum number of tasks in each of the two pools. The memory of bodies has its own budget. */
+/** The limit of tasks in each of the two pools. The memory of bodies has its own budget. */
 export const PLACES_MAX = 256;
 /** Ten times the duration of the worst body of 64 MiB on a busy machine. */
 const TASK_MS_MAX = 30_000;
@@ -74,11 +74,7 @@ function tasksOf(pool: PoolTasks['pool'], { running, waiting }: WorkerPool): Poo
   return { pool, running, waiting };
 }
 
-/**
- * The facts of a body that is quick to read; otherwise `null`.
- *
- * @throws GatewayError as `JsonOperation.read`
- */
+/** `null` if the body is not quick to read. @throws GatewayError as `JsonOperation.read` */
 function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
   if (body.length > TRIED_HERE.sizeBytesMax) return null;
   try {
@@ -92,10 +88,9 @@ function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
 export type RequestWorkers = ReturnType<typeof createRequestWorkers>;
 
 /**
- * Reads request bodies, and counts their tokens, without blocking the thread that serves calls: above a small size another thread does the work
- * (decision 16). If a body exceeds the limits of time or memory there, no other body is affected.
- *
- * All methods throw `GatewayError`, or reject with it: the refusal of the body, or `overloaded` if too many bodies of the account wait.
+ * Reads request bodies and counts their tokens without blocking the serving thread: larger bodies go to another thread (decision 16), whose
+ * limits of time and memory protect other bodies. All methods reject or throw `GatewayError`: the refusal of the body, or `overloaded` if
+ * too many bodies of the account wait.
  */
 export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   const pool = (name: string, threadsMax: number): WorkerPool =>
@@ -108,7 +103,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Two pools, so that a short task never waits for a long one.
+  // Short tasks never wait for long ones.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 
@@ -149,7 +144,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   }
 
   return {
-    /** Reads the body of a call. Do not use `body` afterwards, only the returned one: it may be moved to another thread. */
+    /** `body` may move to another thread, so use only the returned one afterwards. */
     read(operation: JsonOperation, body: Buffer, tenant: Tenant): Soon<ReadRequest> {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
@@ -157,7 +152,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       if (triedFacts !== null) return { facts: triedFacts, body };
       return readElsewhere(operation, body, body.length <= sizes.quick, tenant);
     },
-    /** Checks the body of a token estimate, and counts its tokens. Do not use `body` afterwards. */
+    /** Do not use `body` afterwards. */
     estimate(kind: Estimate['kind'], body: Buffer, tenant: Tenant): Promise<Estimated> {
       return run(
         tenant,
@@ -166,7 +161,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'estimate', kind, body: buffer }),
       );
     },
-    /** Counts the tokens of a body that was read before. `body` must not change until the promise settles. */
+    /** The body was read before. It must not change until the promise settles. */
     count(kind: BodyKind, body: Buffer, tenant: Tenant): Promise<Count> {
       return run(
         tenant,
@@ -175,7 +170,6 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'count', kind, body: buffer }),
       );
     },
-    /** Waits for pending tasks, then ends the threads. */
     async close(): Promise<void> {
       await Promise.all([quick.close(), slow.close()]);
     },

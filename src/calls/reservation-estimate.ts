@@ -8,12 +8,12 @@ import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
 export interface ReservationEstimate {
-  /** Tokens that the model reads: the request, and the state that it continues. */
+  /** Counts the request and the state that it continues. */
   readonly inputTokens: number;
-  /** All tokens, including results of tools and the output. */
+  /** Counts input, tool results and output. */
   readonly tokens: number;
   readonly amountNano: bigint;
-  /** Whether neither the request nor the model limits the output, so that it was assumed. */
+  /** True if neither the request nor the model limits the output. */
   readonly assumesOutput: boolean;
 }
 
@@ -26,15 +26,15 @@ export interface EstimateTerms {
   readonly continuedTokens: number;
 }
 
-/** Tokens that one use of a server tool adds to the context, such as the results of a search. */
+/** Tokens that one server-tool use adds to the context, such as search results. */
 export const TOOL_USE_TOKENS = 8_000;
 
-/** The actual input may be longer than its estimate by this factor. */
+/** The actual input may exceed its estimate by this factor. */
 const COMPACTION_MARGIN = 2;
 
 /**
- * Estimates the maximum cost of a call at the list price in force, including everything that can multiply the cost (`docs/reservations.md`). The
- * amount may exceed the balance: admission only requires that something remains.
+ * Estimates the maximum cost of a call at the list price, including everything that can multiply the cost (`docs/reservations.md`). The
+ * amount may exceed the balance: admission only requires a positive rest.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -44,7 +44,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
   const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
-  // The summary reads the whole input and has its own output. The call then reads what remains of the input.
+  // The summary reads the whole input and has its own output. The call then reads the remaining input.
   const readTokens = compacts ? bounded(2 * length) : length;
   const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
   const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
@@ -54,10 +54,12 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
     outputTokens,
     searchUnits: demand.searchUnits,
     otherToolUses: demand.serverToolUses,
-    servedOn: dearerTerms(prices, demand.terms),
+    servedOn: costlierTerms(prices, demand.terms),
   };
   const cost =
-    basis === 'images' ? imagesCostAtMost(choices, prices) : chargeFor(usage, dearest(prices, demand, length), basis);
+    basis === 'images'
+      ? imagesCostAtMost(choices, prices)
+      : chargeFor(usage, highestPrices(prices, demand, length), basis);
   return {
     inputTokens,
     tokens: bounded(readTokens + outputTokens),
@@ -66,7 +68,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** Output tokens of all choices together, according to the limits in the request, or else to the model's own limit. */
+/** Counts all choices together, up to the limits of the request, or else of the model. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -75,9 +77,7 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/**
- * The output tokens that the request allows for all choices together, which a plan limits. `null`: the request leaves the length to the model.
- */
+/** Counts all choices together. `null`: the request leaves the length to the model. */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -88,29 +88,33 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** The highest prices that can apply. Only the response shows the runs of the model, their outputs, what was cached and which tools ran. */
-function dearest(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
+/** Model runs, caching and tool uses are known only from the response, so the highest prices apply. */
+function highestPrices(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
   const asks = [demand.writesCache, demand.audioInput !== null, demand.audioOutput !== null];
   const key = `${asks},${steps}`;
-  let known = dearestOf.get(prices);
+  let known = highestPricesOf.get(prices);
   if (known === undefined) {
     known = new Map();
-    dearestOf.set(prices, known);
+    highestPricesOf.set(prices, known);
   }
   let found = known.get(key);
   if (found === undefined) {
-    found = makeDearest(prices, demand, steps);
+    found = computeHighestPrices(prices, demand, steps);
     known.set(key, found);
   }
   return found;
 }
 
-/** Cached for the lifetime of a price list. The inner key consists of the features of a request that affect its prices. */
-const dearestOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
+/** The inner key consists of the request features that affect prices. */
+const highestPricesOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
-function makeDearest({ above = {}, ...unstepped }: UnitPrices, demand: Demand, steps: readonly string[]): UnitPrices {
+function computeHighestPrices(
+  { above = {}, ...unstepped }: UnitPrices,
+  demand: Demand,
+  steps: readonly string[],
+): UnitPrices {
   const { thinking: _thinking, outputAbove: _outputAbove, ...prices } = unstepped;
   const runs: readonly RunPrices[] = [unstepped, ...steps.map((step) => above[step]!)];
   const lists: readonly TokenPriceFields[] = runs.flatMap((run) => [
@@ -142,8 +146,8 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** The requested terms, without those that are cheaper than the plain terms: the provider may serve the call on the plain terms. */
-function dearerTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
+/** The provider may serve the call on plain terms, so cheaper terms are ignored. */
+function costlierTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
     termNames.flatMap((name) =>
@@ -166,10 +170,10 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** Assumed size of a conversation of unknown size, if the model has no configured context. */
+/** Used for a conversation of unknown size if the model has no configured context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
-/** The size in tokens of the continued state, which its provider adds to the request. */
+/** In tokens. The provider adds the continued state to the request. */
 export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
   if (continues === 'nothing') return 0;
   const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;

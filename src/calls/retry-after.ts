@@ -1,29 +1,28 @@
 import type { LocalTime } from '../accounting/pricing/local-time.ts';
 
-/** Agents wait any number of seconds without telling their user, so longer waits are stated only in the error message. */
+/** Agents wait without telling their user, so longer waits are stated only in the error message. */
 const STATED_SECONDS_MAX = 60;
 
-/** `Retry-After` of a refusal: seconds until the limit resets, rounded up, at least 1; omitted if the wait is long. */
+/** `Retry-After` in seconds, at least 1; omitted for a long wait. */
 export function retryAfter(untilMs: number, nowMs: number): { readonly 'retry-after'?: string } {
   const seconds = Math.max(Math.ceil((untilMs - nowMs) / 1_000), 1);
   return seconds > STATED_SECONDS_MAX ? {} : { 'retry-after': String(seconds) };
 }
 
-/** `Retry-After` at a concurrency limit: a call ends within seconds or minutes, at an unknown time. */
 export const SOON = { 'retry-after': '2' };
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * States when a limit has capacity again, and how long that is from now, such as `This quota is exhausted and will reset at 2026-11-22
- * 05:13 +08:00, in 4 h 58 min.` The words quota, exhausted and reset tell Qwen Code not to try again.
+ * Such as `This quota is exhausted and will reset at 2026-11-22 05:13 +08:00, in 4 h 58 min.` The words quota, exhausted and reset tell
+ * Qwen Code not to retry.
  */
 export function quotaReset(atMs: number, nowMs: number, localTime: LocalTime): string {
   return `This quota is exhausted and will reset at ${whenText(atMs, nowMs, localTime)}.`;
 }
 
-/** An instant and the time until then, both rounded up to minutes. */
+/** The instant and the wait are rounded up to minutes. */
 export function whenText(atMs: number, nowMs: number, localTime: LocalTime): string {
   const at = Math.ceil(atMs / MINUTE_MS) * MINUTE_MS;
   return `${localTime.instant(at)}, in ${waitText(atMs - nowMs)}`;

@@ -3,9 +3,9 @@ import { createCatalog } from '../providers/catalog/catalog.ts';
 import { type CatalogFrom, NEAR_MS, PriceSwitches } from './price-switches.ts';
 import { createSettings, type Settings } from './settings.ts';
 
-/** The current settings, and earlier ones until their last request has ended. */
+/** Keeps earlier settings until their last request has ended. */
 export class SettingsInForce {
-  /** Only `change` sets this field. It is a plain field, because a call reads it a dozen times. */
+  /** Only `change` sets this. It is a plain field, because a call reads it a dozen times. */
   current: Settings;
   readonly #ofProcess: (config: Config) => Config;
   readonly #inUse: Set<Settings>;
@@ -15,7 +15,7 @@ export class SettingsInForce {
   /** Resolves when no request uses earlier settings. */
   #retired: Promise<void> = Promise.resolve();
 
-  /** @param ofProcess returns the configuration with this process's share of the limits, if several processes share them. */
+  /** `ofProcess` reduces limits to this process's share, if several processes share them. */
   constructor(config: Config, ofProcess: (config: Config) => Config = (whole) => whole) {
     this.#ofProcess = ofProcess;
     this.current = createSettings(config, undefined, ofProcess(config));
@@ -48,7 +48,7 @@ export class SettingsInForce {
     const { providers } = this.current;
     providers.useCredentials();
     this.#inUse.add(this.current);
-    // Earlier settings are retired in sequence, because several configurations may share a provider.
+    // Several configurations may share a provider, so they are retired in sequence.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))
@@ -76,12 +76,11 @@ export class SettingsInForce {
     return [...this.#inUse].reduce((sum, { inFlight }) => sum + inFlight.count, 0);
   }
 
-  /** Closes all connections to providers, which ends every call in flight. */
+  /** Ends every call in flight. */
   cutOff(): void {
     for (const { providers } of this.#inUse) void providers.destroy();
   }
 
-  /** Resolves when no request is in flight. */
   async idle(): Promise<void> {
     await this.#retired;
     await this.current.inFlight.idle();

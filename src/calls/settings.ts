@@ -6,18 +6,17 @@ import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 import { PriceSwitches } from './price-switches.ts';
 
-/** Compiled once per configuration. A call keeps the settings in force at its start, even if the configuration is reloaded. */
+/** A call keeps the settings in force at its start. */
 export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
-  /** The calendar of the billing time zone, which determines the days of spending caps. */
+  /** Determines the days of spending caps. */
   readonly localTime: LocalTime;
-  /** The plans; the same array while these settings are in force. */
   readonly plans: readonly PlanTerms[];
-  /** The limits per minute of accounts without limits of their own; `null`: there are none. */
+  /** Apply to accounts without limits of their own. */
   readonly rateDefaults: RateDefaults | null;
-  /** Size of the largest request that any plan accepts. It limits token counts at coding addresses, which need no subscription. */
+  /** The largest input that any plan accepts. Token counts at coding addresses need no subscription, so this limits them. */
   readonly codingInputBytesMax: number;
   /** Instants at which prices change. Replaced when a revision of the catalog is scheduled. */
   switches: PriceSwitches;
@@ -25,7 +24,7 @@ export interface Settings {
   readonly inFlight: InFlight;
 }
 
-/** @param own the same configuration with this process's share of its limits, if several processes share them */
+/** `own`: the configuration with this process's share of the limits. */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
   const catalog = createCatalog(config);
@@ -48,7 +47,6 @@ function codingInputBytesMax(plans: readonly PlanTerms[]): number {
   return plans.length === 0 ? CODING_INPUT_BYTES_DEFAULT : Math.max(...plans.map((plan) => plan.inputBytesMax));
 }
 
-/** Counts pending work, so that a shutdown can wait for it. */
 class InFlight {
   #count = 0;
   #listeners: (() => void)[] = [];

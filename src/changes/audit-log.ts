@@ -8,7 +8,7 @@ import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
-/** Maximum clock difference between two nodes. */
+/** The clocks of two nodes differ by at most this much. */
 const CLOCKS_APART_MS = 5_000;
 
 interface AuditLogDependencies {
@@ -20,10 +20,7 @@ interface AuditLogDependencies {
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/**
- * The audit log: records who changes what. The row is written before the change, so that no change lacks one even if the process dies. A
- * row whose outcome is never recorded stays `begun`.
- */
+/** A row is written before its change, so no change lacks one even if the process dies. A row without a recorded outcome stays `begun`. */
 export function createAuditLog({ store, clock, ids, logger }: AuditLogDependencies) {
   const toRow = (change: NewChange): Change => ({
     ...change,
@@ -46,12 +43,12 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
 
   return {
     nowMs: () => clock.nowMs(),
-    /** @throws if the row cannot be written; then the change must not be made. */
+    /** @throws if the row cannot be written; then the change must not be made */
     async begin(change: NewChange) {
       const row = toRow(change);
       const { id } = row;
       await store.insert(row);
-      // A failure to record the outcome is only logged, because the change has already been made.
+      // The change has already been made, so a failure to record its outcome is only logged.
       return {
         done: ({ actor, subjectId, accountId, after, before = change.before }: ChangeResult) =>
           attempt(id, () => {
@@ -59,12 +56,14 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
             const made = { actor, subjectId, accountId, before: old, after: next };
             return store.end(id, { ...row, ...made, endedAtMs: clock.nowMs(), outcome: 'done' });
           }),
-        /** The change ended with an error and may have had an effect. */
         failed: (errorCode: string) =>
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
-        /** The change was refused before it had an effect; its row is deleted. */
+        /** The change was refused and had no effect, so its row is deleted. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
-        /** The change had no visible effect; its row is deleted. Returns `false` if others changed the subject since `readAtMs`, the first read. */
+        /**
+         * The change had no visible effect, so its row is deleted. Returns `false` if others changed the subject since `readAtMs`, the
+         * first read.
+         */
         async withdrawUnchanged(subjectId: string, readAtMs: number): Promise<boolean> {
           let isGone = false;
           await attempt(id, async () => {
@@ -74,7 +73,7 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
         },
       };
     },
-    /** Records a change that was made elsewhere. @throws if the row cannot be written. */
+    /** Records a change without a request. @throws if the row cannot be written */
     async note(change: NewChange, after: object): Promise<void> {
       const row = toRow(change);
       await store.insert({ ...row, endedAtMs: row.begunAtMs, outcome: 'done', after: toRecorded(after) });
@@ -82,7 +81,7 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
   };
 }
 
-/** The actor as recorded in the audit log. `localUser` applies only to the command line. */
+/** `localUser` applies only to the command line. */
 export function changeActor(actor: Actor, localUser: string | null): ChangeActor {
   return {
     kind: actor.kind,

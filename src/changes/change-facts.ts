@@ -6,7 +6,7 @@ export interface Bilingual {
   readonly zh: string;
 }
 
-/** Names that are looked up because audit log rows contain only ids. */
+/** Rows of the audit log contain only ids. */
 export interface KnownNames {
   readonly accounts: ReadonlyMap<string, string>;
   readonly plans: ReadonlyMap<string, string>;
@@ -17,7 +17,7 @@ export type DescribedChange = Pick<
   'action' | 'outcome' | 'subjectKind' | 'subjectId' | 'accountId' | 'before' | 'after'
 >;
 
-/** Facts about a change as text for sentences. A missing fact is an empty text in both languages. */
+/** A missing fact is an empty text in both languages. */
 export class ChangeFacts {
   readonly subjectKind: string;
   readonly subjectId: string | null;
@@ -31,17 +31,17 @@ export class ChangeFacts {
     this.#names = names;
   }
 
-  /** A field of the subject before the change. */
+  /** Reads a field before the change. */
   was(name: string): Recorded {
     return memberOf(this.#change.before, name);
   }
 
-  /** A field of the subject after the change. */
+  /** Reads a field after the change. */
   is(name: string): Recorded {
     return memberOf(this.#change.after, name);
   }
 
-  /** A field of the subject after the change, or before it if absent. */
+  /** Reads a field after the change, or else before it. */
   either(name: string): Recorded {
     return this.is(name) ?? this.was(name);
   }
@@ -50,7 +50,7 @@ export class ChangeFacts {
     return this.#change.before !== null;
   }
 
-  /** The quoted name of the subject. A subject without a name, such as a key, is identified by its prefix. */
+  /** A subject without a name, such as a key, is identified by its prefix. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }
@@ -82,7 +82,7 @@ export class ChangeFacts {
     };
   }
 
-  /** The OpenID provider of a sign-in; empty for a password. */
+  /** Empty for a sign-in with a password. */
   get issuer(): string {
     return String(this.either('provider') ?? this.either('issuer') ?? '');
   }
@@ -101,13 +101,12 @@ export function roleOf(name: Recorded): Bilingual {
   return ROLES[String(name)] ?? NOTHING;
 }
 
-/** A free-text remark, preceded by a colon. */
 export function remark(text: Recorded): Bilingual {
   const said = typeof text === 'string' ? text.trim() : '';
   return said === '' ? NOTHING : { en: `: ${said}`, zh: `：${said}` };
 }
 
-/** Formats an amount. `isSigned`: shows a plus sign too. */
+/** `isSigned`: shows a plus sign too. */
 export function yuan(amount: Recorded, isSigned = false): string {
   if (typeof amount !== 'string') return '';
   const sign = amount.startsWith('-') ? '−' : isSigned ? '+' : '';

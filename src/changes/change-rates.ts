@@ -2,45 +2,38 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import type { Actor } from '../people/actor.ts';
 
 /**
- * Limits of changes per actor and per account; each change writes an audit log row. An account's limit is higher than an actor's, so that
- * one actor cannot block the others.
- *
- * The counts are in memory, in the node's process or in the primary process of several workers.
+ * Each change writes an audit log row. An account's limit is higher than an actor's, so one actor cannot block the others. With several
+ * workers, the primary counts.
  */
 export const CHANGE_RATES = {
-  /** Limit of a user, or of an API key, in the account API. A user's keys count as the user. */
+  /** A user with all their keys, or an API key of an account, in the account API. */
   caller: { burst: 100, everyMs: 15_000 },
-  /** Limit of all actors of one account together. */
+  /** All actors of one account together. */
   account: { burst: 300, everyMs: 5_000 },
-  /** Limit of a signed-in operator in the admin API. */
+  /** A signed-in operator in the admin API. */
   operator: { burst: 500, everyMs: 1_000 },
-  /** Limit of an admin token, which may belong to a program that imports or provisions accounts. */
+  /** An admin token, which a program may use to import or provision accounts. */
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 
-/** Maximum number of tracked subjects per kind; the least recently used one is forgotten. */
+/** If there are more subjects of a kind, the least recently used one is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
-/** The limits that a change counts against. */
 export interface CountedChange {
   readonly rate: 'caller' | 'operator' | 'token';
   readonly name: string;
-  /** The account whose limit also applies; `null`: none. */
+  /** The account whose limit also applies. */
   readonly accountId: string | null;
 }
 
-/** Counts changes, in this process or in another one that counts for several. */
 export interface ChangeCounts {
-  /** Counts a change. Returns 0 if it is allowed; otherwise the wait in milliseconds, and the change is not counted. */
+  /** Returns 0 if the change is allowed. Otherwise it is not counted, and the result is the wait in milliseconds. */
   take(change: CountedChange): number | Promise<number>;
 }
 
 /**
- * The limits that a change counts against; `null` for the local command line, and for visitors, whose attempts are limited separately.
- * Removals have a separate limit and do not count for the account, so that an owner can still revoke the key of an actor that makes too
- * many changes.
- *
- * @param accountId the account in the account API; `null` in other APIs.
+ * Returns `null` for the local command line, and for visitors, who have other limits. Removals have a separate limit and do not count for
+ * the account: an owner can still revoke the key of an actor that makes too many changes.
  */
 export function countedChange(
   actor: Actor,

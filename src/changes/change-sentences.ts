@@ -11,10 +11,10 @@ import {
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** A sentence in both languages without its subject, the actor. It begins with a participle, so that it can follow "may have". */
+/** A sentence omits the actor and begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
-/** Sentence for a change of an account or a user, including its status and name. */
+/** The subject is an account or a user. */
 const changed =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -35,7 +35,7 @@ const changed =
 
 type Named = 'name' | 'account' | 'plan' | 'issuer';
 
-/** A fixed sentence in both languages, with placeholders in braces. */
+/** Placeholders are in braces. */
 const fixed = (en: string, zh: string): Sentence => {
   const filled = (text: string, language: keyof Bilingual, facts: ChangeFacts): string =>
     text.replaceAll(/\{(\w+)\}/g, (_braces, name: Named) => {
@@ -45,7 +45,6 @@ const fixed = (en: string, zh: string): Sentence => {
   return (facts) => ({ en: filled(en, 'en', facts), zh: filled(zh, 'zh', facts) });
 };
 
-/** Sentence for a ledger entry on an account's balance. */
 const posted =
   (write: (amount: Recorded, account: Bilingual) => Bilingual): Sentence =>
   (facts) => {
@@ -74,7 +73,7 @@ const resolved: Sentence = (facts) => {
   return { en: `resolved ${call.en}${way.en}${said.en}`, zh: `处理${call.zh}${way.zh}${said.zh}` };
 };
 
-/** Sentence for the draining or resuming of a provider, of a model at all providers or at one, or of a route. */
+/** The subject is a provider, a model at all providers or at one, or a route. */
 const drain =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -239,7 +238,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'webhooks.redeliver.create': webhook('resent a notice to the webhook endpoint', '向', ' 重新发送通知'),
   'accounts.low-balance.replace': lowBalance,
   'low-balance.replace': lowBalance,
-  // The admin API creates batches with this action; the account API redeems codes with it.
+  // The admin API creates batches with this action; the account API redeems codes.
   'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
   'vouchers.delete': fixed('canceled vouchers {name}', '作废兑换码{name}'),
   'accounts.vouchers.create': redeemed,
@@ -260,7 +259,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     };
   },
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
-  // Actions that only earlier versions recorded.
+  // Only earlier versions recorded this action.
   'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
@@ -268,7 +267,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   }),
 };
 
-/** The sentence of a row; "may have …" if the outcome is unknown. An action without a sentence, of another version, is shown as is. */
+/** The sentence begins with "may have" if the outcome is unknown. An action of another version is shown as is. */
 export function changeSentence(change: DescribedChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };

@@ -6,16 +6,15 @@ export interface NewChange
 }
 
 export interface ChangeResult {
-  /** The actor at the end of the change: a visitor may have signed in during it. */
+  /** A visitor may have signed in during the change. */
   readonly actor: ChangeActor;
   readonly subjectId: string | null;
   readonly accountId: string | null;
   readonly after: object | null;
-  /** Set only if the response reveals the earlier state; otherwise the state recorded at the beginning applies. */
+  /** Set only if the response reveals the state before the change. */
   readonly before?: object | null;
 }
 
-/** A change that was not made by a request. */
 export function changeElsewhere(
   by: 'configuration' | 'command_line',
   action: string,

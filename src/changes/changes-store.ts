@@ -8,20 +8,19 @@ import type { SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** Stores the audit log. Lists are newest first: ids sort by time. */
+/** Lists are newest first: ids sort by time. */
 
-/** Who made a change: an actor of the APIs, or a node's configuration file. */
-export type ChangeActorKind = Actor['kind'] | 'configuration';
+type ChangeActorKind = Actor['kind'] | 'configuration';
 
 /**
- * `begun`: the outcome is unknown; the change is in progress, its node died, or recording the outcome failed. `failed`: the change ended
- * with an error and may have had an effect.
+ * `begun`: the outcome is unknown, because the change is in progress, its node died, or recording failed. `failed`: the change ended with
+ * an error and may have had an effect.
  */
-export type ChangeOutcome = 'begun' | 'done' | 'failed';
+type ChangeOutcome = 'begun' | 'done' | 'failed';
 
 const ACTORS = tableColumns({
   kind: textColumn<ChangeActorKind>('actor_kind'),
-  /** Set for users, named tokens and keys; otherwise `null`. */
+  /** Set for users, named tokens and keys. */
   id: orNull(textColumn('actor_id')),
   name: textColumn('actor_name'),
   sessionId: orNull(textColumn('session_id')),
@@ -58,7 +57,7 @@ const insertChange: Statement = {
   text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
-/** Records an outcome. Does not overwrite an earlier one. */
+/** An earlier outcome is kept. */
 const endChange: Statement = {
   name: 'changes.end',
   text: `update changes set ended_at = $2, outcome = $3, subject_id = $4, account_id = $5, before = $6::jsonb, after = $7::jsonb, error_code = $8,
@@ -72,8 +71,8 @@ const withdrawChange: Statement = {
 };
 
 /**
- * Like `withdrawChange`, but only if no other change of the subject was in progress since $3; otherwise comparing the states before and
- * after could hide this change. Uses changes_by_subject.
+ * If another change of the subject was in progress since $3, comparing the states before and after could hide this one. Uses
+ * changes_by_subject.
  */
 const withdrawUnchanged: Statement = {
   name: 'changes.withdraw-unchanged',
@@ -85,7 +84,7 @@ const withdrawUnchanged: Statement = {
 returning 1 as gone`,
 };
 
-/** Reads no more than it deletes, because the primary key starts with the oldest rows. */
+/** Uses the primary key, which starts with the oldest rows. */
 const deleteOld: Statement = {
   name: 'changes.delete-old',
   text: `delete from changes where id in (
@@ -95,7 +94,7 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Fields that are absent or `null` do not restrict the list. */
+/** Absent or `null` fields do not restrict the list. */
 export interface ChangeFilter {
   readonly actorKind?: ChangeActorKind | null | undefined;
   readonly actorId?: string | null | undefined;
@@ -132,11 +131,10 @@ export function createChangesStore(database: DirectoryPool) {
       const by = [actor.kind, actor.id, actor.name, actor.sessionId];
       await database.query(endChange, [id, ...values, jsonOrNull(before), jsonOrNull(after), errorCode, ...by]);
     },
-    /** Deletes the row of a change that was refused before it had an effect. */
     async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
-    /** Deletes the row of a change without effect. Returns `false` if it is kept because others changed the subject since that instant. */
+    /** Returns `false` if the row is kept because others changed the subject since `sinceMs`. */
     withdrawUnchanged: async (id: string, subjectId: string, sinceMs: number) =>
       (await database.query(withdrawUnchanged, [id, subjectId, toTimestamp(sinceMs)])).length > 0,
     list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {

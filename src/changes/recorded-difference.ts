@@ -1,6 +1,6 @@
 import { isRecord } from '../lib/json/json.ts';
 
-/** Lists and records with at most this number of items are recorded completely. */
+/** Lists and records up to this number of items are recorded completely. */
 const SHOWN_MAX = 20;
 
 /** One side of the difference between two long lists or records. */
@@ -15,12 +15,11 @@ export class Changed {
   }
 }
 
-/** Reduces long lists and records to their differences: removed items before the change, added items after it. */
+/** Long lists and records are reduced: before the change to removed items, after it to added ones. */
 export function differenceOf(before: unknown, after: unknown): [unknown, unknown] {
   return isRecord(before) && isRecord(after) ? membersOf(before, after) : [before, after];
 }
 
-/** All members of a subject, with long values reduced. */
 function membersOf(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>) {
   const both = new Map(
     Object.keys(before)

@@ -1,15 +1,15 @@
 import { hideKeys } from '../providers/upstream/secrets.ts';
 
 const TEXT_CHARS_MAX = 1_000;
-/** Replaces omitted text, which was too long or may be secret. */
+/** Replaces text that is too long or may be secret. */
 export const CUT = '…';
 
-/** Longer words before `://` are not treated as schemes. */
+/** Longer words before `://` are not schemes. */
 const SCHEME_CHARS_MAX = 40;
 const SCHEME_CHARACTER = /[a-z\d+.-]/i;
 const WEB_ADDRESS = /^(?:https?|wss?|ftp):/i;
 
-/** Prepares text for the audit log: removes characters that the database cannot store, hides API keys, and reduces URLs to their origin. */
+/** Removes characters that the database cannot store, hides API keys, and reduces URLs to their origin. */
 export function toRecordedText(value: string): string {
   const stored = hidePaths(hideKeys(value.slice(0, TEXT_CHARS_MAX)))
     .replaceAll('\u0000', '')
@@ -17,7 +17,7 @@ export function toRecordedText(value: string): string {
   return value.length > TEXT_CHARS_MAX ? stored + CUT : stored;
 }
 
-/** Reduces URLs to their origin, because a path may be a secret. The URL parser decides what is a URL, rather than a pattern. */
+/** A URL's path may be secret. The URL parser decides what is a URL. */
 function hidePaths(text: string): string {
   return text
     .split(/(\s)/)
@@ -33,7 +33,7 @@ function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** Index at which a URL that ends with the word begins; `null` if there is none. */
+/** The index at which a URL that ends with the word begins. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
@@ -44,7 +44,7 @@ function startOfAddress(word: string): number | null {
   return null;
 }
 
-/** The URL's scheme and host; only the scheme if it cannot be parsed. */
+/** If the URL cannot be parsed, only its scheme is shown. */
 function originOf(address: string): string {
   const scheme = `${address.slice(0, address.indexOf(':'))}://`;
   if (!URL.canParse(address)) return scheme + CUT;

@@ -2,27 +2,27 @@ import { isRecord } from '../lib/json/json.ts';
 import { Changed, differenceOf } from './recorded-difference.ts';
 import { CUT, toRecordedText } from './recorded-text.ts';
 
-/** A value as recorded in the audit log: JSON without secrets and of bounded size. */
+/** JSON for the audit log, without secrets and of bounded size. */
 export type Recorded = string | number | boolean | null | readonly Recorded[] | { readonly [name: string]: Recorded };
 type RecordedObject = { readonly [name: string]: Recorded };
 
-/** Approximate maximum size of a recorded value. */
+/** The size of a recorded value is approximate. */
 const SIZE_CHARS_MAX = 16_000;
-/** Maximum number of items in a list; lists of plain values, such as networks, have the second limit. */
+/** The second limit is for lists of plain values, such as networks. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
 
-/** Names of members that contain secrets, alone or after other words: `key`, `apiKey`, `x-api-key`, `codes`. */
+/** Such as `key`, `apiKey`, `x-api-key`, `codes`. */
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** Converts a value for recording; `null` if it is not an object. */
+/** Returns `null` if the value is not an object. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }
 
-/** Converts a subject before and after a change. Long lists are reduced to what was removed and added. */
+/** Long lists are reduced to what was removed and added. */
 export function toRecordedPair(
   before: object | null,
   after: object | null,
@@ -48,11 +48,11 @@ interface Kept {
 interface Part {
   readonly name: string | null;
   readonly value: unknown;
-  /** Approximate size if recorded completely. */
+  /** The approximate size if the value is recorded completely. */
   readonly size: number;
 }
 
-/** @param room the size available for a list or record. */
+/** `room`: the size available for a list or record. */
 function keep(value: unknown, depth: number, room: number): Kept {
   const { part, unchanged } = value instanceof Changed ? value : { part: value, unchanged: 0 };
   if (!Array.isArray(part) && !isRecord(part)) {
@@ -66,7 +66,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   const rest = [unchanged > 0 ? `${unchanged} unchanged` : '', absent > 0 ? `${absent} more` : '']
     .filter((each) => each !== '')
     .join(', ');
-  // Restores the original order; space was allocated by size.
+  // Space was allocated by size; the original order returns here.
   const own = parts.flatMap((each) => (kept.has(each) ? [{ name: each.name, value: kept.get(each)! }] : []));
   const shown = Array.isArray(part)
     ? [...own.map((each) => each.value), ...(rest === '' ? [] : [`${CUT} ${rest}`])]
@@ -74,7 +74,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   return { value: shown, size: size + rest.length + 2 };
 }
 
-/** Builds a record. Names that become equal when they are hidden or truncated are kept distinct. */
+/** Names that become equal when hidden or truncated stay distinct. */
 function recordOf(members: readonly { readonly name: string | null; readonly value: Recorded }[]): RecordedObject {
   const kept = new Map<string, Recorded>();
   for (const { name, value } of members) {
@@ -100,7 +100,7 @@ function membersOf(value: Readonly<Record<string, unknown>>): Part[] {
 
 /**
  * Allocates space to the smallest values first, so that one long list does not displace the others. Plain values get half of the space;
- * lists and records share the rest equally. In a list of networks, wide networks are short texts and are kept first.
+ * lists and records share the rest equally. Wide networks are short texts, so a list of networks keeps them first.
  */
 function keepParts(parts: readonly Part[], depth: number, room: number) {
   const kept = new Map<Part, Recorded>();
@@ -129,7 +129,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value instanceof Changed ? value.part : value).length;
 }
 
-/** A numeric member is not secret, whatever its name (a token limit, for example). */
+/** A number is never secret, for example a token limit. */
 function isSecret(name: string, value: unknown): boolean {
   return name !== 'errorCode' && (SECRET_NAME.test(name) || SECRET_LAST_WORD.test(name)) && hasText(value);
 }

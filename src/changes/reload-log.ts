@@ -10,7 +10,7 @@ interface ReloadLogOptions {
   readonly logger: Logger;
 }
 
-/** Records reloads of the configuration in the audit log, in the background: the names of the changed sections, never values. */
+/** Records the names of changed sections in the background, never values. */
 export class ReloadLog {
   readonly #options: ReloadLogOptions;
   #pending: Promise<void> = Promise.resolve();

@@ -12,48 +12,41 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** Environment variables for `${NAME}`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The keys and indexes of a value in the file. */
 export type Path = readonly PropertyKey[];
 
 interface DocumentProblem {
   readonly path: Path;
-  /** 1-based; 0 if unknown. */
+  /** The first line is 1; 0 if unknown. */
   readonly line: number;
   readonly message: string;
 }
 
-/** The position of a value in the file. */
 interface Place {
   /** The longest prefix of the path that the file contains. */
   readonly path: Path;
   readonly line: number;
-  /** The value in words for a message, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
+  /** Messages show this, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
   readonly found: string | null;
 }
 
-/** A YAML file as plain values, with the position of each. */
 export interface ConfigDocument {
   /** Numbers are text as in the file; a key without a value is `undefined`. */
   readonly value: unknown;
   readonly problems: readonly DocumentProblem[];
-  /** The position of a value, or of its nearest parent if it is missing. */
+  /** If the value is missing, this is the position of its nearest parent. */
   locate(path: Path): Place;
 }
 
-/**
- * Parses YAML and expands variables. Numbers stay text: as a float, `0.0000001` would become `1e-7`, and a twentieth
- * decimal would be lost.
- */
+/** Variables are expanded. Numbers stay text, because floats would be imprecise: `0.0000001` would become `1e-7`. */
 export function readDocument(text: string, environment: Environment): ConfigDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'error',
-    // The visitor checks this and reports the line of the first key.
+    // The visitor finds duplicates and reports the line of the first key.
     uniqueKeys: false,
   });
   const lineAt = (offset: number): number => lines.linePos(offset).line;
@@ -89,7 +82,7 @@ function readSyntaxErrors(document: Document, text: string, lineAt: (offset: num
     // The parser reports an unclosed quote at the end of the file.
     const isUnclosedQuote = error.message.startsWith('Missing closing');
     const line = lineAt((isUnclosedQuote ? keys.at(-1)?.range?.[0] : undefined) ?? offset);
-    // Further errors on the same line are mostly consequences of the first.
+    // More errors on the same line are mostly consequences of the first.
     if (problems.some((problem) => problem.line === line)) continue;
 
     const bareVariable = text.slice(offset - 1, offset + 1) === '${' ? variableAt(text, offset - 1) : null;
@@ -126,12 +119,12 @@ function syntaxMessage(error: YAMLError): string {
     case 'BAD_SCALAR_START':
       return `Not valid YAML: ${error.message}. Put the value in quotes.`;
     default:
-      // The message may quote the file after a colon or in quotes, and that may be a credential.
+      // The message may quote the file, and thereby a credential.
       return `Not valid YAML: ${error.message.split(/: |"/)[0]!.trim()}.`;
   }
 }
 
-/** The keys that enclose the offset of a syntax error. */
+/** These keys enclose the syntax error. */
 function keysBefore(offset: number, node: unknown): Scalar[] {
   const pairs = isMap(node) ? node.items : [];
   const pair = pairs.findLast(({ key }) => isScalar(key) && key.range != null && key.range[1] <= offset);
@@ -143,7 +136,7 @@ function keyText(key: Scalar): string {
 }
 
 interface VisitedProblem extends DocumentProblem {
-  /** Whether the problem prevents the conversion of the document to values. */
+  /** True if the document cannot be converted to values. */
   readonly isFatal: boolean;
 }
 
@@ -151,12 +144,12 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
 /**
- * Rejects duplicate keys, and expands `${NAME}` and `${NAME:-default}` in values. The values are already parsed, so the value
- * of a variable cannot become YAML.
+ * Duplicate keys are rejected. `${NAME}` and `${NAME:-default}` are expanded in values that are already parsed, so the value of a variable
+ * cannot become YAML.
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** The text before a variable was expanded. Messages show it in place of the value, which may be secret. */
+  /** Messages show the text before expansion, because the value of a variable may be secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
@@ -205,7 +198,7 @@ class Visitor {
   }
 
   #visitScalar(node: Scalar, path: Path): void {
-    // A key without a value counts as absent, such as a section whose lines are all commented out.
+    // A key without a value is absent, such as a section whose lines are all commented out.
     if (node.value === null) node.value = undefined;
     if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
     if (typeof node.value !== 'string' || !node.value.includes('${')) return;
@@ -278,7 +271,7 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
-/** Fields whose text, at any depth, may be a credential. */
+/** The text of these fields, at any depth, may be a credential. */
 const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'apiKey',
   'apiKeys',
@@ -287,14 +280,14 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'password',
   'proxy',
 ]);
-/** Sections that contain these fields. Text in place of a section, or of one of its entries, may be a misplaced credential. */
+/** These sections contain secret fields. Text in place of a section or of an entry may be a misplaced credential. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
 
 function mayBeSecret(path: Path): boolean {
   return path.some((part) => SECRET_FIELDS.has(part)) || (path.length <= 2 && SECTIONS_WITH_SECRETS.has(path[0]));
 }
 
-/** Quotes a text for a message. Cuts long text, and hides what may be a credential. */
+/** Long text is cut, and a possible credential is hidden. */
 export function describeText(text: string, path: Path): string {
   if (mayBeSecret(path) || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';

@@ -9,13 +9,11 @@ import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
 /**
- * The field types of `faregate.yaml`. Each parses the spelling of the file into the unit in its name.
- *
- * The error message of a field is the expected value, such as `a port from 0 to 65535`. `load.ts` adds the value that was
- * found. Only messages about unknown keys are whole sentences, one a line.
+ * Each field type parses the file's spelling into the unit in its name. Its error message is the expected value, such as `a port from 0 to
+ * 65535`; `load.ts` adds the value that was found.
  */
 
-/** An object that rejects unknown keys and suggests the closest known one. `moved`: messages for former keys. */
+/** `moved`: messages for former keys. */
 export function section<Shape extends z.ZodRawShape>(
   shape: Shape,
   moved: Readonly<Record<string, string>> = {},
@@ -39,12 +37,12 @@ function unknownKeySentence(key: string, names: readonly string[]): string {
     : `Unknown key. Did you mean "${closest}"?`;
 }
 
-/** A section whose keys the operator chooses, such as model names. `keys` describes them in the error message. */
+/** The operator chooses the keys, such as model names. `keys` describes them in the error message. */
 export function named<Value extends z.ZodType>(keys: string, value: Value): z.ZodRecord<z.ZodString, Value> {
   return z.record(z.string(), value, { error: `a section whose keys are ${keys}` });
 }
 
-/** A list. `what` describes the items, and the minimum number if there is one. */
+/** `what` describes the items, and the minimum number if there is one. */
 export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
   const expected = `a list of ${what}`;
   return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });
@@ -55,7 +53,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodE
   return z.enum(words, { error: expected });
 }
 
-/** A field that `read` parses from text; `null` is an error. Numbers are text here, so that none is rounded. */
+/** Numbers are text, so that none is rounded. `read` returns `null` for an error. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
@@ -65,7 +63,7 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
   });
 }
 
-/** The maximum delay of a Node timer. A timer with a longer delay fires at once. */
+/** A Node timer with a longer delay fires at once. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 const durationBetween = (minMs: number, maxMs: number, expected: string, read = parseDurationMs) =>
@@ -74,7 +72,7 @@ const durationBetween = (minMs: number, maxMs: number, expected: string, read = 
     return ms === null || ms < minMs || ms > maxMs ? null : ms;
   }, expected);
 
-/** Rejects zero, which could mean "at once" or "no limit". */
+/** Zero is refused, because it could mean "at once" or "no limit". */
 export const durationMs = durationBetween(
   1,
   DURATION_MS_MAX,
@@ -88,7 +86,7 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** For durations that are not the delay of a timer. */
+/** Such a duration is never the delay of a timer. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,
@@ -113,21 +111,21 @@ export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21
 const IMAGE_PRICES =
   'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
 
-/** A non-negative amount in yuan, as nano-yuan. */
+/** The amount is zero or more, in nano-yuan. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
-/** A factor on prices, in billionths: half the price is 500,000,000. */
+/** The unit is a billionth: half the price is 500,000,000. */
 export const priceFactor = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n || nano > 1_000n * NANO_PER_YUAN ? null : nano;
 }, 'a factor on the prices of tokens such as "0.5" or "2", from 0 to 1000, with at most 9 decimals');
 
 /**
- * A price per image, or a table of prices by quality, by size, or by quality and then size, with `default` for the rest.
- * Keys of the form WIDTHxHEIGHT are sizes, all others qualities. Vendors define both, per model.
+ * A price per image, or a table of prices by quality, by size, or by both, with `default` for the rest. Keys of the form WIDTHxHEIGHT are
+ * sizes, all others qualities; vendors define both, per model.
  */
 export const imagePrices = z
   .preprocess(
@@ -136,14 +134,13 @@ export const imagePrices = z
   )
   .refine((table) => Object.keys(table).length > 0, { error: IMAGE_PRICES });
 
-/** A number in a range, written in a given form. */
 const numberBetween = (min: number, max: number, form: RegExp, expected: string) =>
   parsed((text) => {
     const value = Number(text);
     return form.test(text) && value >= min && value <= max ? value : null;
   }, expected);
 
-/** Tokens of a model per token of the estimator. */
+/** The model's tokens per token of the estimator. */
 export const factor = numberBetween(0.1, 10, /^\d{1,2}(\.\d{1,4})?$/, 'a factor from 0.1 to 10, such as 1.25');
 
 export const ratio = numberBetween(0, 1, /^\d(\.\d{1,9})?$/, 'a ratio from 0 to 1, such as 0.05');
@@ -193,7 +190,7 @@ export const allowedPart = anyText.refine((value) => /^(?:tools|mcp_servers)\.[^
 
 const PLAIN_TEXT = 'text without control characters or bidirectional marks';
 
-/** Text for tables, messages and logs. */
+/** The text appears in tables, messages and logs. */
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
@@ -220,7 +217,7 @@ export const password = z
 
 const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
-/** A mail address, optionally with a display name. */
+/** The address may have a display name. */
 export const sender = z.string({ error: 'an e-mail address' }).refine(
   (text) => {
     const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
@@ -255,13 +252,13 @@ function timezoneExpected(misspelt: string | null): string {
   return `a time zone such as ${closest ?? 'Asia/Shanghai'}`;
 }
 
-/** An http or https URL, without a trailing slash in the result. */
+/** The result has no trailing slash. */
 export const baseUrl = parsed((value) => {
   const url = URL.parse(value);
   return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
 
-/** Whether this is an http or https URL without credentials, query and fragment. */
+/** The URL has no credentials, query or fragment. */
 export function isBareHttp(url: URL | null): url is URL {
   return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');
 }
@@ -270,13 +267,12 @@ function isHttp(url: URL | null): url is URL {
   return url?.protocol === 'http:' || url?.protocol === 'https:';
 }
 
-/** The public address of the gateway, as an origin. */
 export const publicUrl = parsed((value) => {
   const url = URL.parse(value);
   return isHttp(url) && url.href === `${url.origin}/` ? url.origin : null;
 }, 'an http:// or https:// address without a path, such as https://gateway.example');
 
-/** The URL of an HTTP proxy, or empty. */
+/** An empty value means no proxy. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';
   const url = URL.parse(value);
@@ -289,8 +285,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * PEM certificates, or the path of a file with them; the result is PEM. The file is read when the configuration is parsed, so
- * that an unreadable file is reported with line and key.
+ * The value is PEM, or the path of a file with PEM; the result is PEM. The file is read while parsing, so an unreadable file is reported
+ * with line and key.
  */
 export const certificates = parsed((value) => {
   const pem = isPem(value) ? value : readText(value);
@@ -298,7 +294,7 @@ export const certificates = parsed((value) => {
   return blocks.length > 0 && blocks.every(isCertificate) ? blocks.join('\n') : null;
 }, 'PEM certificates, or the path of a readable file that contains them');
 
-/** Whether a value of `certificates` contains the certificates, and not the path of a file. */
+/** If false, the value is the path of a file. */
 export function isPem(value: string): boolean {
   return value.includes('-----BEGIN');
 }
@@ -315,16 +311,16 @@ function isCertificate(pem: string): boolean {
   return succeeds(() => new X509Certificate(pem));
 }
 
-/** The URL of a database, or empty. */
+/** An empty value means a local database. */
 export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
   error:
     'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one',
 });
 
-/** Whether the driver can parse the URL. The errors of the driver name no setting. */
+/** The driver's own errors name no setting. */
 function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^\s\p{Cc}]+$/u.test(text)) return false;
-  // A URL without a host has the path of a local socket in its query, or the driver uses its default.
+  // Without a host, the driver uses the socket path in the query, or its default.
   const address = text.replace(/^postgres(ql)?:\/\/([^/?#@]*@)?(?=[/?]|$)/, '$&localhost');
   if (!URL.canParse(address)) return false;
   const { username, password, hostname, pathname, port, searchParams } = new URL(address);
@@ -335,12 +331,12 @@ function isDatabaseUrl(text: string): boolean {
   );
 }
 
-/** A name for use in paths and header names. */
+/** The name is used in paths and header names. */
 export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {
   error: 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter',
 });
 
-/** One name or several. The first one is canonical. */
+/** The first name is canonical. */
 export const protocolNames = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z

@@ -13,16 +13,16 @@ import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
 export type { Environment } from './document.ts';
 
 interface ConfigProblem {
-  /** 1-based; 0 if the problem is not on a known line of the file. */
+  /** The first line is 1; 0 if unknown. */
   readonly line: number;
-  /** The dotted path, such as `models.acme-large.price.input`; empty for the file as a whole. */
+  /** A dotted path such as `models.acme-large.price.input`; empty for the file as a whole. */
   readonly key: string;
   readonly message: string;
   /** The revision that contains the problem; absent: the file. */
   readonly revision?: string;
 }
 
-/** The configuration is not valid. The message contains file, line and key of every problem. */
+/** The message contains file, line and key of every problem. */
 export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
@@ -42,7 +42,7 @@ export class ConfigError extends ForeseenError {
   }
 }
 
-/** Values from flags or the environment. They override the file. */
+/** Values of flags or the environment, which override the file. */
 export interface ConfigOverrides {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -57,7 +57,7 @@ const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {
   dataDir: 'database.dataDir',
 };
 
-/** The overrides as text, by the dotted name of the setting that each overrides. */
+/** The key is the dotted name of the overridden setting. */
 export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<string, string> {
   const names = Object.keys(OVERRIDDEN) as (keyof ConfigOverrides)[];
   return new Map(
@@ -66,7 +66,7 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 }
 
 export interface ConfigOptions extends ConfigOverrides {
-  /** Leaves the providers' credential files unread, for commands that call no provider. */
+  /** Set by commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
   /** The catalog of the database. Without it, a configuration with `catalog: database` has no models. */
   readonly catalog?: CatalogText | undefined;
@@ -79,16 +79,12 @@ export interface CatalogText {
   readonly text: string;
 }
 
-/**
- * Reads and checks a configuration file.
- *
- * @throws ConfigError with all problems
- */
+/** @throws ConfigError with all problems */
 export function loadConfig(file: string, environment: Environment, options: ConfigOptions = {}): Config {
   return parseConfig(readConfigFile(file).text, file, environment, options);
 }
 
-/** The text of a configuration file, and its version, which shows whether the file is still being written. */
+/** The version shows whether the file is still being written. */
 export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
@@ -105,18 +101,16 @@ export function readConfigFile(file: string): ConfigText {
   }
 }
 
-/** Like `loadConfig`, for a text that is already read. */
 export function parseConfig(text: string, file: string, environment: Environment, options: ConfigOptions = {}): Config {
   return parseConfigText(text, file, environment, options).config;
 }
 
-/** A configuration, with the paths of the credential and certificate files that it was read from. */
+/** `files`: the credential and certificate files that were read. */
 export interface ParsedConfig {
   readonly config: Config;
   readonly files: readonly string[];
 }
 
-/** Like `parseConfig`, with the files that the text names. */
 export function parseConfigText(
   text: string,
   file: string,
@@ -205,7 +199,7 @@ function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchem
   return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
 }
 
-/** Replaces values of the file with overrides, so that both are checked in the same way. */
+/** Overrides replace values of the file, so both are checked in the same way. */
 function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (!isRecord(value)) return value;
   const copy = { ...value };
@@ -217,7 +211,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/** Converts issues of the schema to problems, which report what the schema expected and what the document contains. */
+/** A problem names what the schema expected and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigSource,

@@ -2,20 +2,19 @@ import type { Clock } from '../lib/clock.ts';
 import { type ConfigOverrides, overriddenSettings } from './load.ts';
 import type { Config } from './schema.ts';
 
-/** The source of the configuration in force, and the outcome of later loads. */
 export interface ConfigStatus {
   /** `null` if the configuration comes from no file. */
   readonly file: string | null;
-  /** Settings from flags or the environment, which override the file. */
+  /** These settings come from flags or the environment. */
   readonly overridden: readonly string[];
   readonly loadedAtMs: number;
-  /** Settings that changed in the file and require a restart. */
+  /** These settings changed in the file but require a restart. */
   readonly needsRestart: readonly string[];
-  /** Why the current content of the file is not in force; `null` if it is. */
+  /** `null` if the current content of the file is in force. */
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 
-/** Records when the configuration was loaded, and the last error until a load succeeds. */
+/** The last error stays until a load succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
   #status: ConfigStatus;
@@ -35,12 +34,12 @@ export class ConfigLoads {
     return this.#status;
   }
 
-  /** Records that another configuration is in force. */
+  /** Another configuration is in force. */
   applied(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
-  /** Records that the file is in force, except for settings that require a restart. */
+  /** The file is in force, except for settings that require a restart. */
   unchanged(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, needsRestart, lastError: null };
   }
@@ -50,7 +49,7 @@ export class ConfigLoads {
   }
 }
 
-/** Settings of the server that require a restart. So do all settings of `database` and `tracing`. */
+/** All settings of `database` and `tracing` require a restart too. */
 const FIXED_SERVER_KEYS = [
   'host',
   'port',
@@ -64,14 +63,14 @@ const FIXED_SERVER_KEYS = [
   'connections',
 ] as const satisfies readonly (keyof Config['server'])[];
 
-/** Whether a change of a setting, such as `server.port`, requires a restart. */
+/** `setting` is such as `server.port`. */
 export function needsRestart(setting: string): boolean {
   const [section, key] = setting.split('.');
   if (section === 'tracing' || section === 'database' || section === 'catalog') return true;
   return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
 }
 
-/** Returns the given configuration, but with the running values of settings that require a restart. */
+/** Settings that require a restart keep their running values. */
 export function withRunningSettings(given: Config, running: Config): Config {
   const server: Record<string, unknown> = { ...given.server };
   for (const key of FIXED_SERVER_KEYS) {

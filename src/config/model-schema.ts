@@ -68,7 +68,6 @@ function pricesOfUnits(per: UnitPrice['per']): AmountFields<string> {
 
 const tokenPrices = pricesOfUnits('million') as AmountFields<MillionPriceKey>;
 
-/** The token prices of a list, and the prices that replace them for some calls. */
 const runPrices = {
   ...tokenPrices,
   thinking: section(tokenPrices).optional().describe('Token prices for calls whose response reports reasoning.'),
@@ -77,7 +76,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** The operations of a model determine which of these prices it needs: `rules.ts`. */
+/** The operations of a model decide which prices it needs: `rules.ts`. */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),
@@ -102,7 +101,6 @@ const peakHours = listOf('at least one range of hours such as "09:00-21:00"', da
   'Peak hours. A range may cross midnight.',
 );
 
-/** A price list whose prices may depend on the time of day. */
 const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
   section({
     ...prices,
@@ -150,7 +148,7 @@ const route = section({
     ),
 });
 
-/** What happens to a provider's stream after a client abort: `docs/client-aborts.md`. */
+/** `docs/client-aborts.md` */
 export const onClientAbort = oneOf(['cancel', 'drain']);
 
 const catalogText = anyText.optional();
@@ -224,5 +222,5 @@ export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
 /** The lists of one time, without the ones that follow. */
 export type PricesOfDayConfig = Omit<CostConfig, 'later'>;
 export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
-/** The prices of one list: the model's own, or the list of a time of day. */
+/** The prices of the model itself, or of a time of day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

@@ -2,20 +2,18 @@ import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
 import { durationMs, isBareHttp, listOf, name, secret, section, trueOrFalse, wireName } from './fields.ts';
 
-/** The section `oidc`: providers for sign-in with OpenID Connect. */
-
 const ISSUER =
   'the address of an OpenID provider such as https://login.example, without credentials, query or fragment';
 const ISSUER_LENGTH_MAX = 500;
 
-/** The issuer identifier of a provider, unchanged: a trailing slash is significant. */
+/** A trailing slash is significant, so the value stays unchanged. */
 export const issuerUrl = z.string({ error: ISSUER }).refine(isIssuer, { error: ISSUER });
 
 function isIssuer(value: string): boolean {
   return value.length <= ISSUER_LENGTH_MAX && isBareHttp(URL.parse(value));
 }
 
-/** An OAuth scope (RFC 6749, section 3.3). */
+/** RFC 6749, section 3.3, defines scopes. */
 export const scope = z.string({ error: 'a scope' }).regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, {
   error: 'a scope such as email, without spaces',
 });
@@ -41,7 +39,7 @@ interface Breach {
   readonly message: string;
 }
 
-/** Checks rules between the values of the section `oidc`. Both arguments are unchecked values from the file. */
+/** The arguments are unchecked values from the file. */
 export function oidcBreaches(oidc: unknown, publicUrl: unknown): Breach[] {
   const providers = isRecord(oidc) ? Object.entries(oidc) : [];
   const issuers = new Map<string, string>();

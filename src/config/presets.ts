@@ -1,39 +1,37 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
 
-/** Settings of known vendors, for `faregate init --provider`. */
+/** `faregate init --provider` uses these settings. */
 
 export interface PresetProvider {
-  /** Name in the configuration. */
   readonly name: string;
   readonly protocol: ProtocolName;
   readonly baseUrl: string;
-  /** Prefix of its version and beta headers. */
+  /** The prefix of the vendor's version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** Set for self-hosted servers, because some versions of them report no usage. */
+  /** Set for self-hosted servers, because some versions report no usage. */
   readonly missingUsage?: 'estimate';
-  /** Vendor-specific tools and tool fields. */
   readonly allows?: readonly string[];
 }
 
 export interface Preset {
-  /** Name in the command. */
+  /** The name in the command. */
   readonly name: string;
   readonly title: string;
-  /** One per protocol. */
+  /** There is one provider per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** Operations that these addresses do not serve, although price files list models for them. */
+  /** These addresses do not serve these operations, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
-  /** Environment variable of the credential. */
+  /** The environment variable of the credential. */
   readonly keyVariable: string;
-  /** Names in LiteLLM's price file. If several list a model, the price under the first name applies. */
+  /** LiteLLM's price file uses these names. If several list a model, the first name's price applies. */
   readonly priceFileNames: readonly string[];
-  /** Base URL for accounts of the other region, and its names in price files if they differ. */
+  /** Accounts of the other region use this address. `priceFileNames` is set if the names differ. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
-  /** Further notes, a sentence each. */
+  /** Each note is a sentence. */
   readonly notes?: readonly string[];
-  /** Source of the addresses. */
+  /** The addresses are documented here. */
   readonly source: string;
   readonly readOn: string;
 }
@@ -42,12 +40,12 @@ const READ_ON = '2026-11-27';
 /** The configuration requires a credential for every provider. */
 const OWN_SERVER = 'A server without authentication accepts any text as its key.';
 
-/** The settings of a vendor that do not follow from its name. */
+/** These settings do not follow from the vendor's name. */
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
-  /** Base URL for the protocol of this name. */
+  /** Each protocol has its own base URL. */
   readonly chat?: string;
   readonly messages?: string;
   readonly messagesAuth?: PresetProvider['auth'];
@@ -171,7 +169,7 @@ const VENDORS: readonly Vendor[] = [
     title: 'Groq',
     chat: 'https://api.groq.com/openai/v1',
     allows: ['tools.browser_search'],
-    notes: ['It rejects logprobs, logit_bias, top_logprobs, message names, and n other than 1.'],
+    notes: ['The vendor rejects logprobs, logit_bias, top_logprobs, message names, and n other than 1.'],
     source: 'https://console.groq.com/docs/openai',
   },
   {
@@ -222,7 +220,7 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   if (chat !== undefined)
     providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
   if (messages !== undefined) {
-    // All of them expect Anthropic's version and beta headers.
+    // All of these addresses expect Anthropic's version and beta headers.
     const likeAnthropic = {
       protocol: 'messages',
       baseUrl: messages,
@@ -235,7 +233,6 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   return { ...defaults, ...vendor, providers };
 }
 
-/** Notes on a vendor, a sentence each. */
 export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] {
   const others = otherRegion && `Accounts of the other region have the address ${otherRegion.baseUrl}.`;
   return others === undefined ? notes : [others, ...notes];
@@ -243,7 +240,7 @@ export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] 
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
 
-/** The vendor of a base URL, and its names in price files; `null` if unknown. */
+/** Returns `null` if the vendor is unknown. */
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
@@ -255,12 +252,12 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
   return null;
 }
 
-/** The header of the credential, without the credential. */
+/** The credential itself is not included. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
 }
 
-/** A configuration with the providers of a vendor, and comments on the next steps. */
+/** Comments explain the next steps. */
 export function presetConfig(preset: Preset): string {
   const { title, providers, keyVariable, source, readOn } = preset;
   const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [

@@ -4,28 +4,25 @@ import { NamedError } from '../lib/named-error.ts';
 import { secret, section } from './fields.ts';
 import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
-/** The credentials of a provider, each as text or in a file. */
-
-/** Maximum number of credentials of a provider. */
 export const CREDENTIALS_MAX = 100;
 
-/** Far above any real credential. Protects calls from the content of a wrong file. */
+/** No credential is this large. The content of a wrong file must not be sent in calls. */
 const CREDENTIAL_CHARS_MAX = 16 * 1024;
 
 interface CredentialFile {
   readonly file: string;
-  /** The content when the configuration was parsed. Secret. */
+  /** The secret content of the file when the configuration was parsed. */
   readonly value: string;
 }
 
 export type ConfiguredCredential = string | CredentialFile;
 
 export interface NamedCredential {
-  /** The path in the settings of the provider: `apiKey` or `apiKeys.0`. */
+  /** The key is `apiKey` or `apiKeys.0`. */
   readonly name: string;
   /** Secret. */
   readonly value: string;
-  /** `null` if the credential is in the configuration itself. */
+  /** `null` if the configuration itself contains the credential. */
   readonly file: string | null;
 }
 
@@ -33,7 +30,7 @@ const credentialFile = section({
   file: z.string({ error: 'the path of a file' }).min(1, { error: 'the path of a file' }),
 });
 
-/** A credential, or `{ file: … }`. `fillCredentialFiles` reads the file: only the gateway itself needs the content. */
+/** Only the gateway needs the content of a file, so `fillCredentialFiles` reads it. */
 export const providerCredential = z
   .custom<unknown>((value) => value !== undefined && value !== null, { error: 'a credential' })
   .transform((value, context): ConfiguredCredential => {
@@ -50,7 +47,7 @@ interface CredentialSettings {
   readonly apiKeys?: readonly ConfiguredCredential[] | undefined;
 }
 
-/** The credentials of a provider in the order of its settings. */
+/** The order is that of the settings. */
 export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCredential[] {
   const named = (name: string, credential: ConfiguredCredential): NamedCredential =>
     typeof credential === 'string' ? { name, value: credential, file: null } : { name, ...credential };
@@ -60,26 +57,21 @@ export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCre
   ];
 }
 
-/** The credential files of these providers, without duplicates. */
 export function credentialFilesOf(providers: Readonly<Record<string, CredentialSettings>>): string[] {
   const files = Object.values(providers).flatMap((provider) => credentialsOf(provider).map(({ file }) => file));
   return [...new Set(files.filter((file) => file !== null))];
 }
 
-/** A file contains no valid credential. The message shows neither its content nor its path. */
+/** The message shows neither the file's content nor its path. */
 export class CredentialFileError extends NamedError {}
 
-/**
- * Reads a credential file. Removes surrounding white space, such as the line break that editors and `echo` append.
- *
- * @throws CredentialFileError
- */
+/** White space around the text is removed, such as the line break that editors append. @throws CredentialFileError */
 export function readCredentialFile(path: string): string {
   let text: string;
   try {
     text = readRegularFile(path).bytes.toString('latin1').trim();
   } catch (error) {
-    // Other messages contain the path, which is the credential itself if the operator wrote it in place of a path.
+    // The operator may have written the credential in place of a path. Other messages would show it.
     const isPlain = error instanceof UnreadableFileError && !error.message.startsWith('The file cannot be read');
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }
@@ -93,7 +85,7 @@ export function readCredentialFile(path: string): string {
   return text;
 }
 
-/** Reads all credential files. Calls `report` with the path below `providers` for each invalid one. */
+/** Calls `report` with the path below `providers` for each invalid file. */
 export function fillCredentialFiles<Provider extends CredentialSettings>(
   providers: Readonly<Record<string, Provider>>,
   report: (path: readonly PropertyKey[], message: string) => void,

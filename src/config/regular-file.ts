@@ -1,30 +1,28 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NamedError } from '../lib/named-error.ts';
 
-/** Far above any configuration. Protects the memory from a wrong file. */
+/** No configuration is this large. A wrong file must not fill the memory. */
 const BYTES_MAX = 16 * 2 ** 20;
 
-/** The message says why the file cannot be read. */
+/** The message says why. */
 export class UnreadableFileError extends NamedError {}
 
 export interface ReadFile {
   readonly bytes: Buffer;
-  /** Changes if the file is written or replaced. */
+  /** The version changes if the file is written or replaced. */
   readonly version: string;
   /** False if the file changed while it was read. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads a regular file, also through links. Opens no other kind of file: reading a pipe or a device would block until data
- * arrives, and would consume it.
- *
+ * Links are followed. A pipe or a device is refused: reading would block until data arrives, and consume the data.
  * @throws UnreadableFileError
  */
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
-    // A pipe may have replaced the file by now, and opening it must not block.
+    // If a pipe has replaced the file meanwhile, opening it must not block.
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const before = fstatSync(file, { bigint: true });
@@ -41,7 +39,7 @@ export function readRegularFile(path: string): ReadFile {
   }
 }
 
-/** A text that changes if the file is written, replaced or removed. */
+/** The version changes if the file is written, replaced or removed. */
 export function fileVersion(path: string): string {
   try {
     return versionOf(statSync(path, { bigint: true }));

@@ -14,13 +14,10 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** First path segments that Faregate itself uses, so they cannot be protocol names. */
+/** Faregate itself uses these path prefixes. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
-/**
- * Checks rules between the values of a configuration, such as unique names and existing references. The argument is not
- * validated yet, so that these problems are reported together with those of the schema.
- */
+/** Checks rules between values that the schema has not validated, so that all problems are reported together. */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
   const models = entries(value, 'models');
@@ -78,7 +75,7 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
   });
 }
 
-/** The shared budget must have capacity for a body of the maximum size, also if the length is not known in advance. */
+/** A body of the maximum size must fit into the budget, even if its length is unknown in advance. */
 const BUDGETS = [
   { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
   { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
@@ -109,7 +106,7 @@ function keyBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
-/** The base URL is the same as for the vendor's own SDK. The gateway appends the same path as the SDK. */
+/** The vendor's own SDK appends the same path to this URL as the gateway. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -121,7 +118,7 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'baseUrl'], message }];
 }
 
-/** Headers that an operator cannot set, with the reasons. */
+/** An operator cannot set these headers. The values are the reasons. */
 const takenHeaders: Readonly<Record<string, string>> = {
   ...because('It describes the body, which the gateway sends.', [
     'content-type',
@@ -188,7 +185,7 @@ function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   return breaches;
 }
 
-/** Calls name a model by its id or an alias, so all ids and aliases must be unique. */
+/** Calls name a model by its id or an alias. */
 function modelNameBreaches(models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const owners = new Map<string, string>(models.map(([id]) => [id, id]));
   return models.flatMap(([id, model]) =>
@@ -204,7 +201,7 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
   );
 }
 
-/** Alternative lists of prices to charge a call of an operation. One list must be complete. */
+/** One of the alternative lists of prices must be complete. */
 function neededPrices(operation: unknown): readonly (readonly string[])[] {
   return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
 }
@@ -214,7 +211,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
 }
 
-/** The cost of a route needs prices for the operations that its provider serves. */
+/** The cost needs prices for the operations that the route's provider serves. */
 function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
   return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
@@ -282,7 +279,7 @@ function laterBreaches(root: Path, price: unknown): RuleBreach[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** Checks the prices that replace those of a list, by reasoning or by output length. */
+/** These prices depend on reasoning or output length. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');

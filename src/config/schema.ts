@@ -42,10 +42,8 @@ import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
 
 /**
- * The schema of `faregate.yaml`. Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes.
- * Rules between values are in `rules.ts`.
- *
- * `docs/configuration-reference.md` is generated from the descriptions. Every option has one.
+ * Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes. `rules.ts` has rules between values. Every option has
+ * a description, from which `docs/configuration-reference.md` is generated.
  */
 
 const MOUNT_TEXTS: Readonly<Record<ProtocolName, string>> = {
@@ -117,7 +115,7 @@ const server = section({
     .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
 });
 
-/** The same limit as in `db/partitions.ts`. */
+/** `db/partitions.ts` has the same limit. */
 const PARTITIONS_MAX = 100;
 
 const database = section({
@@ -172,12 +170,12 @@ const retention = section({
     .describe('How long call records are kept. Records are dropped by whole months. Default: forever.'),
   refusals: keptOrZeroMs.default(30 * DAY_MS).describe('How long refused requests are kept. 0 records none.'),
   changes: keptDayMs.default(400 * DAY_MS).describe('How long entries of the audit log are kept.'),
-  /** At least as long as deliveries are retried. */
+  /** Deliveries are retried for less than seven days. */
   notices: keptWeekMs.default(30 * DAY_MS).describe('How long notices and their deliveries are kept.'),
   latency: keptDayMs.default(100 * DAY_MS).describe('How long hourly latency figures of routes are kept.'),
 });
 
-/** The message for the former option `keepDays` of a section. */
+/** The option `keepDays` existed in earlier versions. */
 const keptAs = (name: keyof typeof retention.shape, example: string): string =>
   `keepDays was renamed. Use retention.${name} with a duration such as ${example}.`;
 
@@ -299,7 +297,6 @@ const provider = section({
     .describe('Certificate authorities to trust for the provider, in place of the default ones.'),
 });
 
-/** Requests and tokens per minute. */
 const minute = (who: string) => ({
   requestsPerMinute: wholeNumber(1, 1_000_000_000).optional().describe(`Requests per minute of each account ${who}.`),
   tokensPerMinute: wholeNumber(1, 1_000_000_000).optional().describe(`Tokens per minute of each account ${who}.`),

@@ -36,16 +36,11 @@ import { type ConfiguredCredential, providerCredential } from './provider-creden
 import { type Config, configSchema } from './schema.ts';
 import { formatDayRange, formatDuration, formatSize } from './units.ts';
 
-/** Replaces values that may be secret. */
 export const NOT_SHOWN = '(not shown)';
 
-/** A value in the spelling of the file. */
 type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
 
-/**
- * Returns the configuration in the spelling of the file, without secrets: credentials, header values, and users and passwords in
- * addresses. A text field is shown only if its kind is known to be harmless.
- */
+/** The result has the spelling of the file and no secrets. A text field is shown only if its kind is known to be harmless. */
 export function showConfig(config: Config): Shown {
   return showValue(configSchema, config);
 }
@@ -75,10 +70,9 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
   [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
 ];
 
-/** Keyed by definition: `describe` copies a field and keeps its definition. */
+/** `describe` copies a field and keeps its definition, which is therefore the key. */
 const SHOW = new Map(SHOWN_FIELDS.map(([field, show]) => [field._zod.def, show]));
 
-/** Like `showConfig`, for a value of any part of the schema. */
 export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
   const showField = SHOW.get(schema._zod.def);
   if (showField !== undefined) return showField(value);
@@ -97,7 +91,7 @@ export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
     const { element } = schema;
     return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
-  // A word from a fixed list, a number or a boolean is not a secret.
+  // A word from a fixed list, a number or a boolean is not secret.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
   return NOT_SHOWN;
 }
@@ -123,10 +117,10 @@ function showPrices(prices: Prices): Shown {
   return Object.fromEntries(Object.entries(prices).map(([key, price]) => [key, showPrices(price)]));
 }
 
-/** Query parameters that cannot contain a secret. All others are hidden. */
+/** Other parameters may contain a secret, so they are hidden. */
 const PLAIN_QUERY = new Set(['sslmode', 'host', 'port', 'dbname', 'application_name', 'connect_timeout']);
 
-/** An address without its user, password and query parameters that may be secret. */
+/** User, password and unknown query parameters are omitted. */
 function showAddress(address: string): string {
   const [, scheme = '', rest = '', query] = /^([a-z]*:\/\/)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const place = scheme + rest.slice(rest.lastIndexOf('@') + 1);

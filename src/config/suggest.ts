@@ -1,6 +1,6 @@
 import leven from 'leven';
 
-/** The known name closest to a misspelt one; `null` if none is close. */
+/** Returns `null` if no name is close. */
 export function closestName(misspelt: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;

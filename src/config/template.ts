@@ -1,6 +1,5 @@
 /**
- * The commented configuration that `faregate init` writes. A line with `#` and no space after it is a setting that can be
- * uncommented as it is, which the tests do.
+ * `faregate init` writes this file. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this.
  */
 export const configTemplate = `# The configuration of Faregate.
 #

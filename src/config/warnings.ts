@@ -4,14 +4,13 @@ import { OUTPUT_TOKENS_DEFAULT } from '../protocols/operations/operation.ts';
 import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, PricesOfDayConfig, UnitPricesConfig } from './schema.ts';
 
-/** A possible problem in a valid configuration. */
-export interface ConfigWarning {
-  /** The dotted path of the setting. */
+interface ConfigWarning {
+  /** A dotted path. */
   readonly key: string;
   readonly message: string;
 }
 
-/** Warns of usage that providers may bill and that has no price or no limit. */
+/** Providers may bill usage that has no price or no limit here. */
 export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
   const byId = Object.entries(models);
   return [
@@ -20,7 +19,7 @@ export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning
   ];
 }
 
-/** Operations whose output is text without an inherent limit. */
+/** The output of these operations has no inherent limit. */
 const TEXT_OPERATIONS: readonly string[] = ['chat', 'messages', 'responses'];
 
 function limitWarnings(id: string, { operations, maxOutputTokens }: ModelConfig): ConfigWarning[] {
@@ -59,7 +58,6 @@ function listsOf(path: string, prices: PricesOfDayConfig): (readonly [path: stri
 
 type WithSecrets = Pick<Config, 'database' | 'mail' | 'oidc' | 'providers'>;
 
-/** Warns of secrets that are placeholders from an example. */
 export function secretWarnings(config: WithSecrets): ConfigWarning[] {
   return secretsOf(config).flatMap(([key, value]): ConfigWarning[] => {
     if (value === undefined || value === '' || !isPlaceholder(value)) return [];

@@ -15,7 +15,7 @@ export interface ConfigWatcherOptions {
   /** The configuration in force at the start. */
   readonly current: Config;
   readonly logger: Logger;
-  /** The status that `GET /admin/v1/config` shows. */
+  /** `GET /admin/v1/config` shows this status. */
   readonly loads?: ConfigLoads;
   /**
    * Puts a configuration into force. Settings that require a restart keep their values from the start, so the configuration
@@ -25,52 +25,49 @@ export interface ConfigWatcherOptions {
   readonly apply: (config: Config, fromMs: number | null) => void;
   /** Called after `reload` if the configuration is already in force. */
   readonly onUnchanged?: () => void;
-  /** Called after each stable reading of the file, with whether that configuration is now in force. */
+  /** Called after each stable reading of the file. */
   readonly onDecided?: (isInForce: boolean) => void;
-  /** The polling interval for changes that the system does not report, such as on a network drive. */
+  /** Polling finds changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
   /** The time between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls `expire` once, after `ms` milliseconds; returns a function that cancels this. */
+  /** Calls `expire` once after `ms` milliseconds. The result cancels this. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
-/** Consecutive equal readings before a change is applied. */
+/** A change is applied after this many equal readings in a row. */
 const READINGS = 2;
-/** Like `READINGS`, for a change that removes a model, a provider or a plan. */
+/** A change that removes a model, a provider or a plan needs more readings. */
 const READINGS_FOR_REMOVAL = 20;
 
-/** After this many consecutive readings that all differ, a log line says that the reload is postponed. */
-const RESTLESS_READINGS = 120;
+/** After this many readings in a row that all differ, the log reports that the reload is postponed. */
+const READINGS_UNTIL_POSTPONED = 120;
 
 /**
- * Watches a configuration file and the files with credentials and certificates that it names. Applies each change as a whole;
- * an invalid file is logged, and the configuration in force stays.
- *
- * An event, the poll or a signal only triggers a reading, which takes the text and the time of the last write. A text is parsed
- * after two equal readings in a row. Saving a file takes several writes, with pauses between them on a network drive, and half a
- * file can be a valid configuration with half of the models. A text that removes a model, a provider or a plan must therefore
- * stay unchanged for five seconds.
+ * Watches a configuration file and its credential and certificate files, and applies changes as a whole. If the file is invalid, the error
+ * is logged and the previous configuration stays. A text is parsed after two equal readings, because saving a file takes several writes.
+ * Half a file can be a valid configuration with half of the models, so a text that removes a model, a provider or a plan must stay
+ * unchanged for five seconds.
  */
 export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
-  /** The watched files and the functions that end the watching. */
+  /** Each function ends the watching of a file. */
   readonly #watched = new Map<string, () => void>();
-  /** Credential and certificate files of the configuration in force. */
+  /** These files belong to the configuration in force. */
   #files: readonly string[];
   #inForce: Config;
   #last: Reading | null = null;
-  /** Number of consecutive readings that equal the last one. */
+  /** Counts consecutive readings that equal the last one. */
   #equalReadings = 0;
-  /** Number of consecutive readings that differ from the one before. */
+  /** Counts consecutive readings that differ from the one before. */
   #changes = 0;
   #decided: Reading | null = null;
-  /** The result of parsing the last reading, while that reading must stay unchanged for longer. */
+  /** The parsed text must stay unchanged for longer before it is applied. */
   #parsed: ParsedConfig | Error | null = null;
-  /** `reload` was called, and its result is not logged yet. */
+  /** True until the result of `reload` is logged. */
   #isRequested = false;
   #cancelTimer: (() => void) | null = null;
   #isOpen = true;
@@ -82,10 +79,7 @@ export class ConfigWatcher {
     this.#watchFiles();
   }
 
-  /**
-   * Reads the file and applies it as soon as it stops changing. Logs the result even if nothing changed. Several calls before
-   * the result have the effect of one.
-   */
+  /** Applies the file when it stops changing, and logs the result even if nothing changed. Several calls before the result count as one. */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
     this.#isRequested = true;
@@ -134,7 +128,7 @@ export class ConfigWatcher {
     }
   }
 
-  /** Does not delay a pending reading: a busy directory must not starve it. */
+  /** A pending reading is not delayed, so a busy directory cannot starve it. */
   readonly #readSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
@@ -175,7 +169,7 @@ export class ConfigWatcher {
     this.#options.onDecided?.(isInForce);
   }
 
-  /** Synchronous: a configuration is small, and readings cannot overtake one another. */
+  /** A configuration is small, so it is read synchronously: readings cannot overtake one another. */
   #read(): Reading {
     const { file } = this.#options.node;
     const fileVersions = this.#fileVersions();
@@ -253,10 +247,8 @@ export class ConfigWatcher {
 }
 
 /**
- * Calls `onEvent` when a file may have changed; returns a function that stops watching.
- *
- * The directory is watched instead of the file, because editors replace the file. All events of the directory count: if
- * Kubernetes mounts the file, a change moves the link `..data` in the same directory.
+ * Returns a function that stops watching. Editors replace the file, and Kubernetes moves a link `..data` next to it, so the directory is
+ * watched.
  */
 function watchOneFile(
   path: string,
@@ -267,7 +259,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Directory events miss some changes: those behind a symbolic link, of the directory itself, and on another machine.
+  // Directory events miss changes behind a symbolic link, of the directory itself, and on another machine.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();
@@ -299,7 +291,7 @@ interface Decision {
 /** The text of the file, or the error of reading it. */
 interface Reading extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
-  /** Paths and versions of the credential and certificate files. */
+  /** The versions of the credential and certificate files. */
   readonly fileVersions: string;
 }
 
@@ -310,7 +302,7 @@ function isSame(one: Reading, other: Reading): boolean {
   return left === right;
 }
 
-/** Whether the configuration lacks something that is in force, as a half-written file does. */
+/** A half-written file lacks names that are in force. */
 function removes(config: Config, inForce: Config): boolean {
   return (['providers', 'models', 'plans'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
@@ -322,7 +314,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The dotted names of the settings that differ. No values: they may be secret, and the result is logged. */
+/** The result is logged, so it contains no values, which may be secret. */
 export function changedSettings(before: unknown, after: unknown, path: readonly string[] = []): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isRecord(before) || !isRecord(after)) return [path.join('.')];

@@ -1,14 +1,13 @@
 /**
- * All errors of the gateway itself, one row per kind, in order of precedence: if several apply, the first one is returned.
- * Kinds are finer than codes: `modelAbsent` and `modelLacksOperation` both have the code `model_not_found`, with different
- * statuses (contract, section 7).
+ * Errors of the gateway itself, one row per kind, in order of precedence: if several apply, the first one is returned. Several kinds can
+ * have the same code with different statuses: `modelAbsent` and `modelLacksOperation` are `model_not_found` (contract, section 7).
  */
 export type RetryAdvice =
-  /** The call did not run, or waiting helps: `x-should-retry: true`. */
+  /** `x-should-retry: true`: the call did not run, or waiting helps. */
   | 'yes'
-  /** A retry cannot help, or could be charged a second time: `x-should-retry: false`. */
+  /** `x-should-retry: false`: a retry cannot help, or could be charged a second time. */
   | 'no'
-  /** The header is absent: clients decide by the status. */
+  /** No header: clients decide by the status. */
   | 'unsaid';
 
 export interface ErrorRow {
@@ -16,11 +15,11 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * Whether the account, its plan or its key has nothing left, whatever the request contains. The code is then `insufficient_quota` in the chat
-   * envelope and `billing_error` in the messages envelope.
+   * True if the account, plan or key has nothing left, for any request. The code is then `insufficient_quota` in the chat envelope and
+   * `billing_error` in the messages envelope.
    */
   readonly isMoney?: true;
-  /** The status in the messages envelope. Absent: `status`. */
+  /** The status in the messages envelope; by default `status`. */
   readonly messagesStatus?: number;
   readonly message: string;
 }
@@ -29,7 +28,6 @@ const noRetry = (status: number, code: string, message: string) => ({ status, co
 
 const mayRetry = (status: number, code: string, message: string) => ({ status, code, retry: 'yes', message }) as const;
 
-/** A prepaid quota or a limit is used up. */
 const usedUp = (code: string, message: string) => ({ status: 429, code, retry: 'no', isMoney: true, message }) as const;
 
 export const errorCatalogue = {

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from './gateway-error.ts';
 
-/** The error format of an address (contract, section 7). Its functions are pure. The envelopes of the protocol families are in `protocols`. */
+/** An error format (contract, section 7). The envelopes of the protocol families are in `protocols`. */
 export interface Envelope<Body extends object = object> {
   readonly name: 'chat' | 'messages' | 'usage' | 'cohere' | 'admin' | 'catalog';
   status(error: GatewayError): number;
-  /** Returns the response body. `nowMs` is the epoch time. */
+  /** `nowMs`: epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** Selects the envelope of the client's protocol family. Present only at addresses that several families share. */
+  /** Addresses that several families share choose the envelope of the client's family. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
-/** Renders an error as an event of a started stream. Clients cannot mistake the event for the end of a complete stream. */
+/** Clients cannot mistake the error event for the end of a complete stream. */
 export type RenderStreamError = (error: GatewayError, requestId: string) => string;
 
 interface AdminErrorBody {
@@ -22,7 +22,7 @@ interface CatalogErrorBody {
   readonly code: string;
   readonly message: string;
   readonly success: false;
-  /** The time in ISO 8601. */
+  /** An instant in ISO 8601. */
   readonly timestamp: string;
 }
 
@@ -32,7 +32,7 @@ export const adminEnvelope: Envelope<AdminErrorBody> = {
   render: ({ code, message, param }) => ({ error: { code, message, param } }),
 };
 
-/** The envelope of the public catalog, which has its own codes for two errors (contract, section 7). */
+/** The public catalog has its own codes for two errors (contract, section 7). */
 export const catalogEnvelope: Envelope<CatalogErrorBody> = {
   name: 'catalog',
   status: ({ status }) => status,

@@ -1,26 +1,26 @@
 import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
 
 export interface GatewayErrorOptions {
-  /** Replaces the message of the catalogue. It is sent to the client, so it must not contain hosts, credentials or internal names. */
+  /** The client gets this message, so it must not contain hosts, credentials or internal names. */
   readonly message?: string;
-  /** The invalid field of the request, such as `messages` or `stream_options.include_usage`. */
+  /** The invalid field, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
-  /** Replaces the status of the catalogue, for example with the status that the provider returned. */
+  /** Replaces the status of the catalogue, for example with the provider's. */
   readonly status?: number;
   readonly code?: string;
   /** The provider's `error.type`, unchanged in the messages envelope. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
-  /** The time at which the limit admits calls again, in epoch milliseconds. */
+  /** The limit admits calls again at this time, in epoch milliseconds. */
   readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The id that the provider assigned to the call. It becomes the request id of the response. */
+  /** The provider's id of the call becomes the request id of the response. */
   readonly requestId?: string;
-  /** The underlying error. It is only logged. */
+  /** The cause is only logged. */
   readonly cause?: unknown;
 }
 
-/** An error with a known reason. The HTTP layer renders it in the envelope of the address. */
+/** The HTTP layer renders it in the envelope of the address. */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly status: number;
@@ -28,10 +28,9 @@ export class GatewayError extends Error {
   readonly param: string | null;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** The time at which the limit admits calls again, in epoch milliseconds; `null` if unknown, or if waiting does not help. */
+  /** `null` if the time is unknown, or if waiting does not help. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
-  /** The status in the messages envelope. */
   readonly messagesStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string | null;
@@ -54,7 +53,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Maximum length of a quote from the request in an error message. Without it, a large request could cause a large response. */
+/** Without this limit, a large request could cause a large response. */
 const QUOTE_LENGTH_MAX = 200;
 
 const MESSAGE_LENGTH_MAX = 8_000;
@@ -64,7 +63,7 @@ function messageOf(row: ErrorRow, { message = row.message, param = '' }: Gateway
   return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
-/** Shortens text from a request so that an error message can quote it. */
+/** Shortens text of a request for an error message. */
 export function quoted(text: string): string {
   return cut(text, QUOTE_LENGTH_MAX);
 }
@@ -73,7 +72,7 @@ function cut(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** Creates a 400 error. `param` is the invalid field. */
+/** A 400 error. `param`: the invalid field. */
 export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError('invalidRequest', param === undefined ? { message } : { message, param });
 }

@@ -1,6 +1,5 @@
 import type { GatewayError } from './gateway-error.ts';
 
-/** Returns the headers of an error response: the error code, the retry advice, and the error's own headers. */
 export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers, 'x-error-code': error.code };
   if (error.retry !== 'unsaid') headers['x-should-retry'] = error.retry === 'yes' ? 'true' : 'false';

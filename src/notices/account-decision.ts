@@ -6,12 +6,12 @@ export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
   readonly lastEntryNo: bigint;
-  /** The threshold that the account has set; `null`: the configured one applies. */
+  /** `null` if the configured threshold applies. */
   readonly lowBalanceNano: bigint | null;
   readonly subscriptions: readonly SubscriptionFacts[];
 }
 
-export interface SubscriptionFacts {
+interface SubscriptionFacts {
   readonly id: string;
   readonly planId: string;
   readonly startsAtMs: number;
@@ -22,7 +22,7 @@ export interface SubscriptionFacts {
   readonly periodTokens: number;
 }
 
-/** The last level at which a subject caused a notice, while it still applies. A subject without a state has not caused one. */
+/** The level at which the subject last caused a notice, while it still applies. */
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
@@ -33,9 +33,9 @@ export interface NoticeState {
 
 export interface AccountTerms {
   readonly nowMs: number;
-  /** The configured threshold; `null`: only accounts that have set a threshold have one. */
+  /** `null` if only accounts with a threshold of their own have one. */
   readonly lowBalanceNano: bigint | null;
-  /** Percentages of a plan's quota at which a notice is due, in ascending order. */
+  /** A notice is due at these percentages of a plan's quota, in ascending order. */
   readonly planPercents: readonly number[];
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
@@ -57,7 +57,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/** Decides which notices of an account are due. Each threshold causes one notice until it can be crossed again. */
+/** A threshold causes one notice until it can be crossed again. */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,
@@ -76,7 +76,7 @@ export function decideAccount(
 
 const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
-/** A low balance stays low until it exceeds the threshold by a tenth, so that a balance near the threshold causes one notice. */
+/** A low balance stays low until it exceeds the threshold by a tenth. Otherwise a balance near the threshold would cause many notices. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
   isNotified: boolean,
@@ -86,7 +86,7 @@ function decideBalance(
     const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
     return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
   }
-  // A balance that was never topped up cannot fall below the threshold, so it causes no notice.
+  // An account that was never topped up causes no notice.
   if (thresholdNano === null || balanceNano >= thresholdNano || lastEntryNo === 0n) return NOTHING;
   return {
     cleared: [],
@@ -128,7 +128,7 @@ function decidePlan(
     const subject = `${name} ${id}`;
     const state = states.get(subject);
     const notified = state?.occurrence === String(occurrence) ? state.level : 0;
-    // If a failed call reduces the week's count again, the notice is not repeated.
+    // If a failed call has reduced the week's count, the notice is not repeated.
     if (reached <= notified) return NOTHING;
     return {
       cleared: [],
@@ -157,9 +157,7 @@ function decidePlan(
   });
 }
 
-/**
- * Returns the usage in the current period. Counters belong to the period of the last counted call; if that is over, nothing is used yet.
- */
+/** Counters belong to the period of the last counted call. If that period is over, nothing is used. */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

@@ -2,7 +2,7 @@ import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.t
 import type { Logger } from '../lib/logger.ts';
 import { type AccountTerms, decideAccount } from './account-decision.ts';
 import type { AccountNoticeStore } from './account-notice-store.ts';
-import type { SliceResult } from './finder-lock-store.ts';
+import type { BatchResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderDependencies {
@@ -15,13 +15,13 @@ interface AccountFinderDependencies {
 }
 
 /**
- * Finds due notices of a partition's accounts in the background, in batches, from the queue of changed accounts. Calls do not wait for this
- * work. Each partition has its own finder, so that an unavailable partition does not delay the others.
+ * Takes changed accounts from the queue in the background. Each partition has its own finder, so an unavailable partition does not delay
+ * the others.
  */
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
 
-  async function processBatch(): Promise<SliceResult> {
+  async function processBatch(): Promise<BatchResult> {
     const now = options();
     return accounts.noticeChanges(
       (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),
@@ -32,7 +32,7 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      // When this node stops, another node processes the remaining queue.
+      // When this node stops, another node continues with the queue.
       while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,

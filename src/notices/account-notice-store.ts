@@ -3,23 +3,23 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../db/home-pools.ts';
 import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
 import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
-import { lockOutFinders, type SliceResult } from './finder-lock-store.ts';
+import { type BatchResult, tryFinderLock } from './finder-lock-store.ts';
 import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
 /**
- * Finds the notices of a partition's accounts. One transaction takes changed accounts from the queue, reads their thresholds from the
- * directory, and writes their notice states, notices and deliveries.
+ * One transaction takes changed accounts from the queue, reads their thresholds from the directory, and writes notice states, notices and
+ * deliveries.
  */
 
 /**
- * Limits of a batch of queue rows: rows, and accounts in them. A row contains the accounts of one or several batches of calls. Large
- * batches are cheaper, because each batch scans past the dead rows of previous ones.
+ * A queue row contains the accounts of one or several batches of calls. Large batches are cheaper, because each batch scans past the dead
+ * rows of previous ones.
  */
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** Checks whether the queue is empty, which avoids a transaction. */
+/** An empty queue needs no transaction. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -91,14 +91,14 @@ export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
 export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
   return {
-    /** Takes accounts from the queue and stores the decisions about them. Only one node at a time can do this. */
+    /** Stores the decisions about queued accounts. Only one node at a time can do this. */
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,
-    ): Promise<SliceResult> {
+    ): Promise<BatchResult> {
       if ((await partition.query(findChanges)).length === 0) return 'idle';
       return partition.transactionWithDirectory(async (transaction) => {
-        if (!(await lockOutFinders(transaction, number))) return 'elsewhere';
+        if (!(await tryFinderLock(transaction, number))) return 'elsewhere';
         const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
         const ids = [...new Set(taken.flatMap((row) => row.account_ids))];
         const facts = await readFacts(transaction, ids, options.atMs);
@@ -109,7 +109,7 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // This is the last statement because it locks receivers, for which finders of other partitions wait.
+        // Finders of other partitions wait for the receivers that this locks, so it comes last.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),
@@ -132,9 +132,7 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-/**
- * Returns the facts of those accounts that exist. Thresholds are read after the queue, because setting one later queues the account again.
- */
+/** Setting a threshold queues the account again, so thresholds are read after the queue. */
 async function readFacts(
   transaction: TransactionOverBoth,
   ids: readonly string[],

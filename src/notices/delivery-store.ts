@@ -4,11 +4,11 @@ import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection,
 import type { Notice } from './notice.ts';
 
 /**
- * Stores deliveries. A receiver with pending deliveries has a row in `notice_receivers`. A node claims the receiver with a lease and sends
- * its notices one after the other. If the node dies, the lease expires and another node continues.
+ * A receiver with pending deliveries has a row in `notice_receivers`. A node claims it with a lease and sends its notices one by one. If
+ * the node dies, the lease expires and another node continues.
  */
 
-/** Classes of receivers with separate concurrency limits. */
+/** Each channel has its own concurrency limit. */
 export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -18,10 +18,9 @@ const CLAIMED = selection({
   channel: textColumn<Channel>('t.channel'),
 });
 
-/** A node's claim on a receiver, until it is released or expires. */
 export type Lease = RowOf<typeof CLAIMED>;
 
-/** Claims due receivers. Uses notice_receivers_due for each channel. */
+/** Uses notice_receivers_due for each channel. */
 const claim: Statement = {
   name: 'deliveries.claim',
   text: `with due as (
@@ -46,7 +45,7 @@ const PENDING = selection({
     atMs: instantColumn('n.at'),
   }),
   attempts: countColumn('d.attempts'),
-  /** The endpoint; `null` for mail, and if the endpoint was deleted. */
+  /** `null` for mail and for a deleted endpoint. */
   endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
     ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
   ),
@@ -64,13 +63,13 @@ order by d.next_attempt_at limit 1`,
 
 const HELD = selection({ leaseId: orNull(textColumn('lease_id')), failures: countColumn('failures') });
 
-/** Locks a receiver. The lock protects its pending deliveries. */
+/** The lock protects the receiver's pending deliveries. */
 const lockReceiver: Statement = {
   name: 'deliveries.lock-receiver',
   text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
-/** Does not require the lease: the result of an attempt is valid even if the lease has expired. */
+/** The result of an attempt is valid even if the lease has expired. */
 const recordAttempt: Statement = {
   name: 'deliveries.record-attempt',
   text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
@@ -83,7 +82,6 @@ const setFailures: Statement = {
   text: 'update notice_receivers set failures = $2, leased_until = $3 where receiver = $1',
 };
 
-/** Ends the failing period of an endpoint. After most successes there is none, so no row is updated. */
 const endpointSucceeded: Statement = {
   name: 'deliveries.endpoint-succeeded',
   text: 'update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null',
@@ -130,9 +128,9 @@ export interface AttemptRecord {
   readonly lastError: string | null;
   readonly atMs: number;
   readonly leasedUntilMs: number;
-  /** The reason if the endpoint no longer accepts notices (HTTP 410); otherwise `null`. */
+  /** Set if the endpoint accepts no more notices (HTTP 410). */
   readonly goneReason: string | null;
-  /** The endpoint is disabled with this reason if all attempts have failed since before `sinceMs`. */
+  /** If all attempts have failed since before `sinceMs`, the endpoint is disabled with this reason. */
   readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
 }
 
@@ -147,7 +145,7 @@ export function createDeliveryStore(database: DirectoryPool) {
     },
     next: async ({ receiver }: Lease, nowMs: number) =>
       PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    /** Records an attempt. Returns whether the lease is still held and the receiver can get more notices. */
+    /** Returns whether the lease is held and the receiver can get more notices. */
     record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -167,7 +165,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** Releases a receiver, with a cooldown after consecutive failures. */
+    /** After consecutive failures, the receiver has a cooldown. */
     release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
@@ -181,7 +179,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    /** Returns the number of due receivers, at most 10,000. */
+    /** Counts at most 10,000. */
     async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
@@ -189,7 +187,7 @@ export function createDeliveryStore(database: DirectoryPool) {
   };
 }
 
-/** Locks the receiver. Returns `null` if the lease is no longer held. */
+/** Returns `null` if the lease is no longer held. */
 async function lockHeld(
   transaction: DirectoryQueryable,
   { receiver, id }: Lease,
@@ -198,10 +196,7 @@ async function lockHeld(
   return held?.leaseId === id ? held : null;
 }
 
-/**
- * Records an attempt at an endpoint. Returns whether the endpoint is now disabled; its pending deliveries then wait until it is enabled
- * again.
- */
+/** Returns whether the endpoint is now disabled. Its pending deliveries then wait until it is enabled again. */
 async function recordOfEndpoint(
   transaction: DirectoryQueryable,
   { receiver, channel }: Lease,
@@ -213,7 +208,6 @@ async function recordOfEndpoint(
     return false;
   }
   const [row] = await transaction.query<{ failing_since: Date }>(endpointFailed, [receiver, new Date(atMs)]);
-  // The endpoint was deleted meanwhile.
   if (row === undefined) return true;
   const isFailing = row.failing_since.getTime() <= failingLimit.sinceMs;
   if (goneReason === null && !isFailing) return false;

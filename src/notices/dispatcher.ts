@@ -16,12 +16,12 @@ import { type Notice, payloadOf } from './notice.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
-/** Number of deliveries of this node since its start, and the queue length of all nodes. */
+/** Figures of this node, except `due`. */
 export interface DeliveryFigures {
   readonly delivered: number;
   readonly failed: number;
   readonly inFlight: number;
-  /** Number of receivers, on all nodes, that were due in the last round. */
+  /** Receivers of all nodes that were due in the last round. */
   readonly due: number;
 }
 
@@ -31,7 +31,7 @@ interface DispatcherDependencies {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
   readonly sendMail: () => SendMail | null;
-  /** Counts a mail. Returns 0 if it can be sent, otherwise the time to wait in milliseconds. */
+  /** Returns 0 if the mail can be sent, otherwise the time to wait in milliseconds. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -41,21 +41,18 @@ interface DispatcherDependencies {
   readonly graceMs?: number;
 }
 
-/** Maximum number of receivers that a node serves concurrently, by channel. */
+/** Each node serves at most this many receivers concurrently. */
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
-/** Duration of a lease. Longer than an attempt and its database writes can take. */
+/** A lease outlasts an attempt and its database writes. */
 const LEASE_MS = 60_000;
-/** Maximum number of notices sent to a receiver before others are served. */
+/** After this many notices to a receiver, others are served. */
 const BURST_NOTICES = 16;
-/** Time after which no further attempt starts, because a slow receiver would otherwise occupy its slot for minutes. */
+/** No further attempt starts after this time, so a slow receiver occupies its slot only briefly. */
 const BURST_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
-/**
- * Sends due deliveries. Only one node at a time serves a receiver, and sends its notices one by one, so that a slow receiver delays only
- * itself.
- */
+/** Only one node at a time serves a receiver, and sends its notices one by one. A slow receiver delays only itself. */
 export function createDispatcher(dependencies: DispatcherDependencies) {
   const {
     store,
@@ -128,7 +125,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     await store.release(lease, clock.nowMs(), receiverCooldownMs);
   }
 
-  /** Sends a notice. Returns `null` if the node is stopping and the result of the attempt is unknown. */
+  /** Returns `null` if the node is stopping and the result of the attempt is unknown. */
   async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
     try {
       if (channel === 'mail') {
@@ -199,12 +196,11 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
   };
 }
 
-/** The mail is retried later, like after a temporary failure of the mail server. */
 const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address or for this account.');
 
 const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 
-/** Returns the receiver for logs, without e-mail addresses. */
+/** Logs contain no e-mail addresses. */
 function shown({ receiver, channel }: Lease): string {
   return channel === 'mail' ? 'mail' : receiver;
 }

@@ -8,10 +8,10 @@ import { ratesOfAskedSend } from './send-rates.ts';
 
 const ENDPOINTS = selection({
   id: textColumn('id'),
-  /** The owner; `null`: the operators own the endpoint, and it receives notices of all accounts. */
+  /** `null` if operators own the endpoint, which then receives notices of all accounts. */
   accountId: orNull(textColumn('account_id')),
   url: textColumn('url'),
-  /** The subscribed kinds of notices; `null`: all kinds that are available to the owner. */
+  /** `null`: all kinds that the owner may get. */
   events: orNull(listColumn<NoticeKind>('events')),
   status: textColumn<'active' | 'disabled'>('status'),
   statusReason: orNull(textColumn('status_reason')),
@@ -47,7 +47,7 @@ export type InsertedEndpoint =
   | { readonly outcome: 'made' | 'repeated'; readonly endpoint: WebhookEndpoint; readonly secret: string }
   | { readonly outcome: 'key_conflict' | 'too_many' | 'unknown_account' };
 
-/** Serializes the creation of endpoints of one owner. */
+/** An owner creates one endpoint at a time, so that the limit is exact. */
 const lockOwner: Statement = {
   name: 'webhooks.lock-owner',
   text: `select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`,
@@ -88,7 +88,7 @@ const selectEndpoint: Statement = {
   text: `select ${ENDPOINTS.list} from webhook_endpoints where id = $1`,
 };
 
-/** Updates an endpoint. Enabling it or changing its URL resets `failing_since`. */
+/** Enabling an endpoint or changing its URL resets `failing_since`. */
 const updateEndpoint: Statement = {
   name: 'webhooks.update',
   text: `update webhook_endpoints set
@@ -109,13 +109,13 @@ const deleteDeliveries: Statement = {
   text: 'delete from notice_deliveries where receiver = $1',
 };
 
-/** Locks the receiver before its endpoint is changed. Recording an attempt locks in the same order: receiver, then endpoint. */
+/** Recording an attempt locks in the same order: receiver, then endpoint. */
 const lockReceiver: Statement = {
   name: 'webhooks.lock-receiver',
   text: 'select from notice_receivers where receiver = $1 for update',
 };
 
-/** Ends a cooldown, so that the receiver is due at once. */
+/** The receiver is due at once, even during a cooldown. */
 const wakeReceiver: Statement = {
   name: 'webhooks.wake-receiver',
   text: `insert into notice_receivers as r (receiver, channel, next_at) values ($1, $2, $3)
@@ -133,14 +133,14 @@ const insertDelivery: Statement = {
   text: `insert into notice_deliveries (notice_id, receiver, status, next_attempt_at) values ($1, $2, 'pending', $3)`,
 };
 
-/** Queues a delivery again. The receiver must be locked first, so that no attempt is recorded meanwhile. */
+/** The receiver must be locked first, so that no attempt is recorded meanwhile. */
 const redeliverNotice: Statement = {
   name: 'webhooks.redeliver',
   text: `update notice_deliveries set status = 'pending', attempts = 0, next_attempt_at = $3
 where notice_id = $1 and receiver = $2 returning notice_id`,
 };
 
-/** Lists an endpoint's deliveries. Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
+/** Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
 const listDeliveries: Statement = {
   name: 'webhooks.list-deliveries',
   text: `select ${DELIVERIES.list}
@@ -150,7 +150,7 @@ where d.receiver = $1 and ($2::text is null or d.notice_id < $2) order by d.noti
 
 export type EndpointStore = ReturnType<typeof createEndpointStore>;
 
-/** `absent`: the delivery does not exist. `too_many`: the limit of tests and redeliveries is reached. */
+/** `too_many`: the limit of tests and redeliveries is reached. */
 export type Redelivery = 'queued' | 'absent' | 'too_many';
 
 export interface EndpointChange {
@@ -163,7 +163,7 @@ export function createEndpointStore(database: DirectoryPool) {
   return {
     insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
       database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    /** Lists endpoints, newest first. `accountId`: only endpoints of this account; `null`: all. */
+    /** The newest endpoint is first. `accountId`: only endpoints of this account; `null`: all. */
     list: async (accountId: string | null, beforeId: string | null, limit: number) =>
       ENDPOINTS.all(
         await (accountId === null
@@ -171,7 +171,7 @@ export function createEndpointStore(database: DirectoryPool) {
           : database.query(listOfAccount, [accountId, beforeId, limit])),
       ),
     find: async (id: string) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
-    /** Changes an endpoint. Absent fields keep their value. Pending deliveries of an endpoint that becomes active are sent at once. */
+    /** Absent fields keep their value. If the endpoint becomes active, its pending deliveries are sent at once. */
     update: (id: string, { url, events, status }: EndpointChange, at: Date) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
@@ -192,7 +192,7 @@ export function createEndpointStore(database: DirectoryPool) {
         await transaction.query(deleteDeliveries, [id]);
         return deleted.length > 0;
       }),
-    /** Queues a test notice for this endpoint. Returns `false` if the limit is reached. */
+    /** Returns `false` if the limit is reached. */
     test: (endpoint: WebhookEndpoint, noticeId: string, at: Date) =>
       database.transaction(async (transaction) => {
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return false;
@@ -201,10 +201,9 @@ export function createEndpointStore(database: DirectoryPool) {
         await wake(transaction, endpoint, at);
         return true;
       }),
-    /** Queues the delivery of a notice again, regardless of its status. */
     redeliver: (endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery> =>
       database.transaction(async (transaction) => {
-        // Redeliveries are limited because each one sends a request to an arbitrary URL.
+        // Each redelivery sends a request to an arbitrary URL, so redeliveries are limited.
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';

@@ -3,9 +3,9 @@ import type { QueryableOf } from '../db/home-pools.ts';
 import type { Home } from '../db/homes.ts';
 import { lockOfPartition } from '../db/partition-locks.ts';
 
-/** Advisory locks, so that only one node at a time finds notices in the directory, and only one in each partition. */
+/** Only one node at a time finds notices in the directory, and only one in each partition. */
 
-/** An arbitrary key shared by all nodes. */
+/** All nodes share this arbitrary key. */
 const FINDER_LOCK = 7_212_202_640;
 
 const tryLock: Statement = {
@@ -14,16 +14,15 @@ const tryLock: Statement = {
 };
 const waitForLock: Statement = { name: 'notices.lock', text: `select pg_advisory_xact_lock(${FINDER_LOCK})` };
 
-/** The result of a batch: `more` if more work may remain, `idle` if none remains, `elsewhere` if another node holds the lock. */
-export type SliceResult = 'more' | 'idle' | 'elsewhere';
+/** `more`: more work may remain. `elsewhere`: another node holds the lock. */
+export type BatchResult = 'more' | 'idle' | 'elsewhere';
 
-/** Tries to take the lock for this transaction. Returns `false` if another node holds it. The directory uses the lock of partition 0. */
-export async function lockOutFinders(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
+/** Returns `false` if another node holds the lock. The directory uses the lock of partition 0. */
+export async function tryFinderLock(transaction: QueryableOf<Home>, partition = 0): Promise<boolean> {
   const [lock] = await transaction.query<{ is_ours: boolean }>(tryLock, [lockOfPartition(FINDER_LOCK, partition)]);
   return lock!.is_ours;
 }
 
-/** Like `lockOutFinders` in the directory, but waits for the lock. */
-export async function waitForFinders(transaction: QueryableOf<Home>): Promise<void> {
+export async function takeFinderLock(transaction: QueryableOf<Home>): Promise<void> {
   await transaction.query(waitForLock);
 }

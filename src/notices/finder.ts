@@ -15,7 +15,6 @@ interface FinderDependencies {
   readonly store: NoticeStore;
   readonly terms: () => FinderTerms;
   readonly options: () => NewNotices;
-  /** Returns the status of this node's routes and credentials. */
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
   readonly clock: Clock;
@@ -24,17 +23,14 @@ interface FinderDependencies {
   readonly intervalMs: number;
 }
 
-/** Numbers of days before a key expires at which its owners are notified. */
+/** Owners are notified this many days before a key expires. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-/** Interval of the scans for expiring keys and old notices. The scans are cheap, because they use indexes. */
+/** Scans for expiring keys and old notices use indexes, so they are cheap. */
 const SCAN_INTERVAL_MS = 60_000;
 
-/**
- * Finds notices about expiring keys and about this node's routes and credentials, and deletes old notices. Runs in the background, in
- * batches. Notices about balances and plans are found by `account-finder.ts`.
- */
+/** `account-finder.ts` finds notices about balances and plans. This finder also deletes old notices. */
 export function createFinder(dependencies: FinderDependencies): BackgroundJob {
   const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = dependencies;
   let lastScanAtMs = Number.NEGATIVE_INFINITY;
@@ -53,7 +49,7 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
       const runBatch = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
-      // When this node stops, another node processes the remaining work.
+      // When this node stops, another node continues.
       while (!isStopping() && (await runBatch()) === 'more') onNotices();
     }
     onNotices();
@@ -74,7 +70,7 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
   });
 }
 
-/** A key that has at most one day left when it is found gets only the one-day notice. */
+/** A key that is found on its last day gets only the one-day notice. */
 function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
   const { accountId, id, name, prefix, expiresAtMs } = key;
   if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))

@@ -3,14 +3,14 @@ import type { OneTimeLink } from '../people/one-time-links.ts';
 import { type MailTerms, sendOneMail } from './mail-sender.ts';
 import { shownName } from './shown-name.ts';
 
-export type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
+type LinkForMail = Pick<OneTimeLink, 'kind' | 'url' | 'expiresAt' | 'email' | 'accountName'>;
 
 interface LinkMailerDependencies {
   readonly terms: () => MailTerms | null;
   readonly logger: Logger;
 }
 
-/** Maximum numbers of concurrent and queued mails. If they are exceeded, the link's creator has to pass it on. */
+/** Beyond these limits, a link's creator has to pass it on. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
@@ -43,7 +43,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
   }
 
   return {
-    /** Sends a link in the background, once. The mail is not stored, because the link's creator has received the link too. */
+    /** The mail is sent once and not stored, because the creator has the link too. */
     send(link: LinkForMail): void {
       if (link.email === null || terms() === null) return;
       if (waiting.length >= WAITING_MAX) {
@@ -53,7 +53,6 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
       waiting.push(link);
       next();
     },
-    /** Aborts mails in flight and waits for them. */
     async stop(): Promise<void> {
       stopping.abort(new Error('the node is stopping'));
       await Promise.all(sending);

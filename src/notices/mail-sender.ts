@@ -6,9 +6,7 @@ import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
 export interface MailTerms {
   readonly host: string;
   readonly port: number;
-  /**
-   * `implicit`: TLS from the first byte. `starttls`: TLS is required before any command. `none`: no TLS, for servers on the same machine.
-   */
+  /** `implicit`: TLS from the first byte. `starttls`: TLS before any command. `none`: no TLS, for servers on the same machine. */
   readonly tls: 'implicit' | 'starttls' | 'none';
   readonly user: string | null;
   readonly password: string | null;
@@ -16,12 +14,11 @@ export interface MailTerms {
   readonly ca?: string;
 }
 
-/** A plain-text mail to one person. */
 interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The message id. It is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
+  /** The message id is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
   readonly id: string | null;
 }
 
@@ -30,11 +27,11 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** Timeout of each stage: connecting, greeting, inactivity. */
+/** Connecting, greeting and inactivity each have this limit. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** Sends a mail over a new connection and returns the result. @throws the signal's reason. */
+/** @throws the signal's reason */
 export async function sendOneMail(
   { host, port, tls, user, password, from, ca }: MailTerms,
   { to, subject, text, id }: Mail,
@@ -45,7 +42,7 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // Loaded on demand because most gateways send no mail.
+    // Most gateways send no mail, so the library is loaded on demand.
     const { createTransport } = await import('nodemailer');
     record.throwIfAborted();
     transport = createTransport({

@@ -44,7 +44,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
   }
 }
 
-/** Removes line breaks and limits the length, because values can contain names chosen by customers. */
+/** Customers can choose names, so line breaks are removed and the length is limited. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

@@ -16,7 +16,7 @@ interface WatchedRoute {
 
 interface WatchedCredential {
   readonly provider: string;
-  /** The credential's name in the configuration, never its value. */
+  /** The name in the configuration, never the value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -28,8 +28,8 @@ interface WatchTerms {
 }
 
 /**
- * Minimum interval in milliseconds between notices about the same subject. Nodes detect the same outage at different times, and a route may
- * repeatedly fail and recover.
+ * Interval between notices about one subject, in milliseconds. Nodes detect an outage at different times, and a route may repeatedly fail
+ * and recover.
  */
 const QUIET_MS = 3_600_000;
 
@@ -39,9 +39,8 @@ interface Problem {
 }
 
 /**
- * Watches a node for routes that stay down and credentials that providers refuse. Each causes one notice until it works again. The watch
- * polls facts that the node already has, so calls need not report anything. It remembers only current problems of configured routes and
- * credentials.
+ * A route that stays down, or a credential that a provider refuses, causes one notice until it works again. Only current problems of
+ * configured routes and credentials are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();
@@ -51,7 +50,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** Returns the due notices. Each call returns them again until they are passed to `markStored`. */
+  /** Returns a due notice again until it is passed to `markStored`. */
   findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -99,7 +98,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** Marks notices as stored, by this or another node. */
+  /** This or another node has stored the notices. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       const known = this.#problems.get(`${kind} ${subject}`);

@@ -1,18 +1,18 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts';
-import { lockOutFinders, type SliceResult, waitForFinders } from './finder-lock-store.ts';
+import { type BatchResult, takeFinderLock, tryFinderLock } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
-/** Stores notices in the directory. Each notice is stored together with its deliveries, and only once per occurrence (`dedupe_key`). */
+/** Each notice is stored together with its deliveries, and only once per occurrence (`dedupe_key`). */
 
 const KEYS_ROWS = 500;
-/** Maximum number of notices that are deleted per batch, with their deliveries. */
+/** One batch deletes this many notices with their deliveries. */
 const DELETED_ROWS = 500;
 
 /**
- * Stores notices that do not exist yet, with a delivery for each receiver. A cooldown of a receiver is not shortened. Uses
- * notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account, memberships_by_account and users_by_operator_role.
+ * A receiver's cooldown is not shortened. Uses notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account,
+ * memberships_by_account and users_by_operator_role.
  */
 const insertNotices: Statement = {
   name: 'notices.insert',
@@ -111,7 +111,7 @@ delete from notices n using old where n.id = old.id returning n.id`,
 export interface NewNotices {
   readonly atMs: number;
   readonly nextId: () => string;
-  /** Whether a mail server is configured. If it is not, no mail deliveries are stored. */
+  /** Without a mail server, no mail deliveries are stored. */
   readonly hasMail: boolean;
 }
 
@@ -119,16 +119,16 @@ export type NoticeStore = ReturnType<typeof createNoticeStore>;
 
 export function createNoticeStore(directory: DirectoryPool) {
   return {
-    /** Processes one batch of keys that expire before `untilMs` and that have not been processed for `daysLeft`. */
+    /** Processes a batch of keys that expire before `untilMs` and are not yet processed for `daysLeft`. */
     noticeKeys: (
       daysLeft: number,
       untilMs: number,
       decide: (key: ExpiringKey) => DueNotice | null,
       options: NewNotices,
-    ): Promise<SliceResult> =>
+    ): Promise<BatchResult> =>
       directory.transaction(async (transaction) => {
-        if (!(await lockOutFinders(transaction))) return 'elsewhere';
-        // The first scan starts at this instant, so that keys with fewer days left cause no notice.
+        if (!(await tryFinderLock(transaction))) return 'elsewhere';
+        // The first scan starts at this instant, so keys with fewer days left cause no notice.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
         const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
@@ -138,7 +138,8 @@ export function createNoticeStore(directory: DirectoryPool) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // Advances the cursor even if no key expires, so that a key created later in this range is not announced with a wrong number of days.
+          // The cursor advances even without expiring keys: a key created later in this range must not be announced with a wrong number of
+          // days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(
@@ -148,21 +149,17 @@ export function createNoticeStore(directory: DirectoryPool) {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
-    /** Stores notices that do not exist yet. A lock serializes nodes, so that two nodes neither store the same notice nor deadlock. */
+    /** A lock serializes nodes: they neither store a notice twice nor deadlock. */
     add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
-        await waitForFinders(transaction);
+        await takeFinderLock(transaction);
         await addNotices(transaction, notices, options);
       }),
-    /** Deletes a batch of notices older than an id. Returns the number of deleted notices. */
     deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,
   };
 }
 
-/**
- * Inserts notices that do not exist yet. Must be called at most once per transaction, because it locks receivers in the order of their
- * names.
- */
+/** Call this at most once per transaction, because it locks receivers in the order of their names. */
 export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],

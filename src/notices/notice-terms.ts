@@ -7,8 +7,6 @@ import type { AccountTerms } from './account-decision.ts';
 import type { MailTerms } from './mail-sender.ts';
 import type { NodeStatus } from './node-watch.ts';
 
-/** The parts of the current configuration that notices need. */
-
 type NoticedPlan = AccountTerms['plans'] extends ReadonlyMap<string, infer Plan> ? Plan : never;
 
 interface NoticeSettings {
@@ -25,7 +23,7 @@ export function accountTerms({ config, plans }: NoticeSettings): Omit<AccountTer
   };
 }
 
-/** Returns the networks that webhooks may reach, parsed once for each configuration. */
+/** The networks are parsed once per configuration. */
 export function allowedNetworks(config: () => Config): () => AddressRanges {
   let parsedFrom: Config | null = null;
   let ranges = new AddressRanges([]);
@@ -37,7 +35,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
   };
 }
 
-/** Returns the terms for mail; `null` if no mail server is configured. */
+/** Returns `null` if no mail server is configured. */
 export function mailTerms({ mail }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;
@@ -57,10 +55,7 @@ interface WatchedSettings {
   readonly providers: Providers;
 }
 
-/**
- * Returns the status of routes and provider credentials. Omits routes with weight 0, which take no calls and whose status is therefore
- * unknown.
- */
+/** A route with weight 0 takes no calls, so its status is unknown. */
 export function nodeStatus({ catalog, providers }: WatchedSettings, health: RouteHealth, nowMs: number): NodeStatus {
   const routes = allRoutes(catalog).filter(({ route }) => route.weight > 0);
   const credentials = new Map<string, NodeStatus['credentials'][number]>();

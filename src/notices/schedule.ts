@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Delay after each failed attempt, in milliseconds: nine retries over 75 hours. */
+/** The delay after each failed attempt, in milliseconds: nine retries over 75 hours. */
 const RETRY_DELAYS_MS: readonly number[] = [
   5_000,
   5 * MINUTE_MS,
@@ -14,10 +14,10 @@ const RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 
-/** Maximum random extension of a delay (10 %), so that notices that failed together are not retried together. */
+/** A delay is extended by up to 10 % at random, so notices that failed together are retried apart. */
 const SPREAD = 0.1;
 
-/** Returns when to retry after this number of failed attempts; `null` after the last one. */
+/** Returns `null` after the last attempt. */
 export function nextAttemptMs(attempts: number, nowMs: number, randomSource: number): number | null {
   const delayMs = RETRY_DELAYS_MS[attempts - 1];
   return delayMs === undefined ? null : nowMs + Math.round(delayMs * (1 + SPREAD * randomSource));
@@ -26,10 +26,10 @@ export function nextAttemptMs(attempts: number, nowMs: number, randomSource: num
 const COOLDOWN_MS = 5_000;
 const COOLDOWN_MAX_MS = 5 * MINUTE_MS;
 
-/** Returns the cooldown of a receiver after consecutive failures, in milliseconds. During the cooldown, its notices wait. */
+/** During a cooldown, the receiver's notices wait. */
 export function receiverCooldownMs(failures: number): number {
   return Math.min(COOLDOWN_MS * 2 ** (failures - 1), COOLDOWN_MAX_MS);
 }
 
-/** Time after which a failing endpoint is disabled. Slightly shorter than all retries of one notice take. */
+/** A failing endpoint is disabled after this time, which is slightly less than all retries of one notice take. */
 export const FAILING_MAX_MS = 72 * HOUR_MS;

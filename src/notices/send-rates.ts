@@ -2,27 +2,26 @@ import { createHash } from 'node:crypto';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 
 export interface SendRate extends Rate {
-  /** The key under which sends are counted. It contains no e-mail address in plain text. */
+  /** The key by which sends are counted. It contains no e-mail address in plain text. */
   readonly subject: string;
-  /** Number of units that the send counts. */
   readonly cost: number;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Limit of mails per address, of any kind. A notice costs one unit, because many keys of an owner may expire on one day. A link costs four,
- * because somebody other than the receiver chose the address.
+ * Limit of mails to one address. A notice costs one unit, because many keys of an owner may expire on one day. A link costs four, because
+ * somebody else chose the address.
  */
 export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
 export const COSTS = { notice: 1, link: 4 } as const;
-/** Limit of mails caused by an account, to any address. */
+/** Limit of mails that one account causes. */
 export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
-/** Maximum number of tests and redeliveries per account and minute. Creating new endpoints does not raise it. */
+/** Limit of tests and redeliveries per account and minute, for all endpoints together. */
 export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };
 
-/** Returns the limits that apply to a mail. `accountId`: the account that the mail concerns; `null`: an operator caused the mail. */
+/** `accountId`: the account that the mail concerns; `null`: an operator caused the mail. */
 export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, address: string): SendRate[] {
   const cost = COSTS[kind];
   const hash = createHash('sha256').update(address.trim().toLowerCase()).digest('base64url');
@@ -31,12 +30,12 @@ export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, 
   return rates;
 }
 
-/** Returns the limit of tests and redeliveries. All endpoints of an account share one limit; each endpoint of the operators has its own. */
+/** All endpoints of an account share one limit; each endpoint of the operators has its own. */
 export function ratesOfAskedSend({ accountId, id }: { accountId: string | null; id: string }): SendRate[] {
   return [{ subject: accountId === null ? `asked at ${id}` : `asked by ${accountId}`, ...ASKED_SENDS }];
 }
 
-/** Decides whether a send is allowed, given when the debt of each subject is repaid. Returns the new debts, or the time to wait. */
+/** `repaidAtMs`: when the debt of each subject is repaid. Returns the new debts, or the time to wait. */
 export function decideSend(
   rates: readonly SendRate[],
   repaidAtMs: ReadonlyMap<string, number>,

@@ -1,11 +1,10 @@
 const LENGTH_MAX = 60;
 
-/** Matches a part of a web address: a scheme, `www.`, or a domain name. */
 const LINK = /:\/\/|^www\.|[^.]\.\p{L}[\p{L}\p{M}]/iu;
 
 /**
- * Returns a user-chosen name in a form for the subject and text of a mail: one line, short, and without anything that mail programs turn
- * into a link. Otherwise users could send their own messages in mails that are sent in the operator's name.
+ * The name becomes one short line that mail programs do not turn into a link. Otherwise users could send their own messages in the
+ * operator's name.
  */
 export function shownName(name: string): string {
   const words = name

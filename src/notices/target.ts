@@ -2,25 +2,25 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip-address.ts';
 
-/** Checks whether notices can be sent to an address: it must be on the public internet or in a network that the operator allows. */
+/** Notices are sent only to the public internet and to networks that the operator allows. */
 
-/** Resolves a hostname to all its addresses. The result is empty if the hostname is unknown. */
+/** Returns no address if the hostname is unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** A checked URL and the addresses to which a connection is allowed. */
+/** A connection may go only to `addresses`. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly addresses: readonly string[];
 }
 
-/** The address is not allowed. The message explains the reason to the person who configured it. */
+/** The message explains the reason to the person who configured the address. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
 }
 
 const URL_LENGTH_MAX = 2_000;
 
-/** Parses an endpoint URL. @throws TargetRefusedError if it is refused regardless of what its host resolves to. */
+/** @throws TargetRefusedError if the URL is refused regardless of its host's addresses */
 export function parseTarget(text: string, allowed: AddressRanges): URL {
   if (text.length > URL_LENGTH_MAX) throw new TargetRefusedError(`Use at most ${URL_LENGTH_MAX} characters.`);
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -34,15 +34,14 @@ export function parseTarget(text: string, allowed: AddressRanges): URL {
   }
   if (url.hash !== '') throw new TargetRefusedError('The address must not contain a fragment.');
   const host = hostOf(url);
-  // A hostname is not checked yet: whether it is in an allowed network is known only after it is resolved.
+  // A hostname is checked after it is resolved.
   if (isIP(host) !== 0) checkAddresses(url, [host], allowed);
   return url;
 }
 
 /**
- * Resolves the endpoint's host once and checks all of its addresses. The connection uses these addresses without another lookup, which
- * could return different ones (DNS rebinding).
- *
+ * Resolves the host once and checks all addresses. The connection uses these addresses, because another lookup could return different ones
+ * (DNS rebinding).
  * @throws TargetRefusedError
  */
 export async function resolveTarget(
@@ -58,7 +57,7 @@ export async function resolveTarget(
   return { url, addresses: checkAddresses(url, addresses, allowed) };
 }
 
-/** Refuses all addresses if one is not allowed, because the client may connect to any of them. */
+/** The client may connect to any address, so one refused address refuses all. */
 function checkAddresses(url: URL, addresses: readonly string[], allowed: AddressRanges): string[] {
   const canonical = addresses.map((address) => canonicalAddress(address));
   if (!canonical.every((address) => address !== null && (allowed.has(address) || isPublicAddress(address)))) {
@@ -75,7 +74,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Resolves with queries over sockets. `getaddrinfo` would occupy a thread that also writes files, until a foreign name server responds. */
+/** `getaddrinfo` would occupy a thread that also writes files until a foreign name server responds, so sockets are used. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

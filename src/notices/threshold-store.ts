@@ -31,7 +31,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   return {
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
-    /** Sets the threshold and queues the account, whose balance may be below it. Returns `false` if the account does not exist. */
+    /** The balance may be below the new threshold, so the account is queued. Returns `false` if there is no such account. */
     async setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean> {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {
@@ -43,7 +43,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   };
 }
 
-/** Returns the thresholds of the accounts that exist; `null`: the configured threshold applies. */
+/** `null`: the configured threshold applies. Accounts that do not exist are absent. */
 export async function readThresholds(
   directory: DirectoryQueryable,
   accountIds: readonly string[],

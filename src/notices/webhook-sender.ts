@@ -9,11 +9,11 @@ export type SendResult =
   | {
       readonly outcome: 'failed';
       readonly status: number | null;
-      /** Explains the failure to the person who configured the receiver. It quotes nothing from the response. */
+      /** The text is for the person who configured the receiver. It quotes nothing from the response. */
       readonly error: string;
-      /** Whether further attempts would fail too. */
+      /** True if further attempts would fail too. */
       readonly isFinal: boolean;
-      /** Whether the receiver requests no further notices (HTTP 410). */
+      /** True if the receiver wants no more notices (HTTP 410). */
       readonly isGone: boolean;
     };
 
@@ -26,7 +26,7 @@ interface SignedNotice {
 }
 
 interface WebhookSenderDependencies {
-  /** Networks that the operator allows in addition to the public internet. */
+  /** Allowed in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
   readonly deadlineMs?: number;
@@ -35,16 +35,16 @@ interface WebhookSenderDependencies {
 
 export type SendWebhook = (notice: SignedNotice, signal: AbortSignal) => Promise<SendResult>;
 
-/** Time limit of an attempt in milliseconds, from name resolution to the last byte read. */
+/** An attempt must end in this time, from name resolution to the last byte read. */
 const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** Maximum number of bytes read of a response body, so that most connections close cleanly. The body is discarded. */
+/** This much of a response body is read and discarded, so that most connections close cleanly. */
 const BODY_BYTES_MAX = 4 * 1024;
-/** Time limit for the response body in milliseconds. A slow body would otherwise occupy one of the shared slots. */
+/** A slower body would occupy one of the shared slots. */
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/** Sends notices as Standard Webhooks. A connection uses only the checked addresses, follows no redirects and serves one request. */
+/** The format is Standard Webhooks. A connection uses only checked addresses, follows no redirects and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,
@@ -58,7 +58,7 @@ export function createWebhookSender({
       const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, record), record);
       return resultOf(await post(target, notice, record, ca));
     } catch (error) {
-      // If the node is stopping, the attempt does not count.
+      // While the node is stopping, attempts do not count.
       signal.throwIfAborted();
       return failed(null, deadline.aborted ? 'The receiver took too long.' : describe(error));
     }
@@ -72,7 +72,7 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
-  // Loaded on demand, because many gateways have no webhook endpoints.
+  // Many gateways have no webhook endpoints, so the libraries are loaded on demand.
   const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
@@ -94,7 +94,7 @@ async function post(
       body: payload,
       signal,
     });
-    // The status determines the result, so errors while the body is read are ignored.
+    // The status determines the result, so errors of the body are ignored.
     body.on('error', () => undefined);
     let readBytes = 0;
     const tooLong = setTimeout(() => body.destroy(), BODY_MS);
@@ -113,7 +113,7 @@ async function post(
   }
 }
 
-/** Returns the checked addresses instead of a DNS lookup, because a second lookup might return different ones. */
+/** A second DNS lookup might return different addresses. */
 function lookupAmong(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_hostname, options, done) => {
@@ -130,7 +130,7 @@ function resultOf(status: number): SendResult {
   return failed(status, `The receiver responded with status ${status}.`);
 }
 
-/** The result of a failed attempt that can be repeated. */
+/** The attempt can be repeated. */
 export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
   return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
@@ -139,11 +139,11 @@ function describe(error: unknown): string {
   if (error instanceof TargetRefusedError) return error.message;
   if (error instanceof errors.HeadersOverflowError) return 'The headers of the response are too large.';
   const code = (error as { readonly code?: unknown } | null)?.code;
-  // Shows only the error code, which is a fixed word of Node or its libraries. The message might quote the response.
+  // The message might quote the response, so only the error code is shown: a fixed word of Node or its libraries.
   return `The receiver could not be reached or sent no valid response${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** Resolves with the result of work that cannot be aborted, or stops waiting for it when the signal aborts. @throws the signal's reason. */
+/** When the signal aborts, the work continues but its result is ignored. @throws the signal's reason */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

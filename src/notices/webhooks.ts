@@ -6,7 +6,6 @@ import type { NoticeKind } from './notice.ts';
 import { parseTarget } from './target.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
-/** Maximum numbers of endpoints: per account, and of the operators. */
 export const ACCOUNT_ENDPOINTS_MAX = 5;
 export const OPERATOR_ENDPOINTS_MAX = 20;
 
@@ -50,7 +49,7 @@ export function createWebhooks(dependencies: WebhooksDependencies) {
       if (change.status === 'active') onQueued();
       return endpoint;
     },
-    /** Sends a test notice. Returns its id; `null` if the limit of tests is reached. */
+    /** Returns the notice's id; `null` if the limit of tests is reached. */
     async test(endpoint: WebhookEndpoint): Promise<string | null> {
       const noticeId = ids.next('ntc');
       if (!(await store.test(endpoint, noticeId, now()))) return null;

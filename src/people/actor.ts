@@ -1,10 +1,9 @@
-/** Rights in the admin API. `operator`: reads and changes. `auditor`: only reads. */
+/** A role in the admin API. An auditor only reads. */
 export type OperatorRole = 'operator' | 'auditor';
 
-/** What a token may do in addition to the rights of its role. `export`: export the database, for scheduled backups. */
 export type TokenScope = 'export';
 
-/** Rights in an account. `owner`: everything. `member`: sees and manages only their own keys. */
+/** A role in an account. A member sees and manages only their own keys. */
 export type AccountRole = 'owner' | 'member';
 
 export interface Membership {
@@ -12,25 +11,23 @@ export interface Membership {
   readonly role: AccountRole;
 }
 
-/** The sender of a request to the admin API or the account API. */
+/** Who sent a request to the admin API or the account API. */
 export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
 export interface TokenActor {
   readonly kind: 'admin_token';
-  /** The id of the token; `null` for the token in the environment. */
+  /** `null` for the token in the environment. */
   readonly id: string | null;
   readonly name: string;
-  /** The role of the token; `null`: it can only do what its scopes allow. */
+  /** `null`: the token can only do what its scopes allow. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
 }
 
-/** The command line on this machine, or a command line that opened the database itself. */
 interface CommandLineActor {
   readonly kind: 'command_line';
 }
 
-/** A signed-in user. */
 export interface UserActor {
   readonly kind: 'user';
   readonly id: string;
@@ -38,18 +35,16 @@ export interface UserActor {
   readonly sessionId: string;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly Membership[];
-  /** When the user last proved their identity; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
-/** A program with an API key that has the scope `account`. */
+/** A program whose API key has the scope `account`. */
 interface KeyActor {
   readonly kind: 'api_key';
   readonly id: string;
-  /** The first characters of the key, as lists of keys show it. */
   readonly prefix: string;
   readonly accountId: string;
-  /** The user who owns the key; `null` if it belongs to the account. */
+  /** `null` if the account owns the key. */
   readonly userId: string | null;
 }
 
@@ -57,7 +52,6 @@ interface VisitorActor {
   readonly kind: 'visitor';
 }
 
-/** Returns the name of an actor for people. */
 export function actorName(actor: Actor): string {
   switch (actor.kind) {
     case 'admin_token':
@@ -72,25 +66,22 @@ export function actorName(actor: Actor): string {
   }
 }
 
-/** The form of an id prefix, such as `usr_`. */
+/** Ids begin like `usr_`. */
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/**
- * Returns the signature with which records name an actor. If users choose the name, it contains the id too, so that nobody can impersonate others by
- * taking their name.
- */
+/** Users choose their names, so the id follows: otherwise they could impersonate others in records. */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
 }
 
-/** Changes a chosen name if it could be mistaken for a signature. */
+/** Changes a name that looks like a signature. */
 export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }
 
-/** Returns the id of the user or token in a signature; `null` if it contains none, as for the command line. */
+/** `null` if the signature contains no id, as for the command line. */
 export function signerIdOf(signature: string): string | null {
   return SIGNED.exec(signature)?.[1] ?? null;
 }

@@ -13,7 +13,7 @@ interface AskedToken {
   readonly expiresAt: Date | null;
 }
 
-/** `expired`: the requested expiry is in the past. `token_ended`: the creating token has been revoked or has expired in the meantime. */
+/** `token_ended`: the creating token has just ended. */
 type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
 interface AdminTokenMakerDependencies {
@@ -27,7 +27,7 @@ export type AdminTokenMaker = ReturnType<typeof createAdminTokenMaker>;
 
 export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerDependencies) {
   return {
-    /** Creates a token. Returns it with its text, which cannot be read again later. */
+    /** The text cannot be read later. */
     async make(
       { name, role, scopes, expiresAt }: AskedToken,
       by: Actor,

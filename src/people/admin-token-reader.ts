@@ -3,18 +3,17 @@ import type { TokenActor } from './actor.ts';
 import { hashAdminToken, isAdminToken } from './admin-token.ts';
 import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 
-/** Minimum interval between two updates of a token's last use. */
+/** A token's last use is updated at most this often. */
 const NOTED_EVERY_MS = 60_000;
 
 interface AdminTokenReaderDependencies {
   readonly tokens: Pick<AdminTokensStore, 'findActive'>;
-  /** Uses a connection pool for statements for which no request waits. */
+  /** No request waits for this connection pool. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
 
 export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReaderDependencies) {
-  /** The tokens whose use is being recorded. There are never more than active tokens. */
   const writing = new Map<string, Promise<void>>();
 
   function noteUse({ id, lastUsedAt }: AdminToken): void {
@@ -23,14 +22,14 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
     if (isNoted || writing.has(id)) return;
     const written = uses
       .noteUse(id, nowMs, nowMs - NOTED_EVERY_MS)
-      // A failure is ignored, because the next use records a later time.
+      // The next use records a later time.
       .catch(() => undefined)
       .finally(() => writing.delete(id));
     writing.set(id, written);
   }
 
   return {
-    /** Looks up a token. Each call reads the database. Returns `null` if the text is not a token, or the token is unknown, expired or revoked. */
+    /** Reads the database each time. `null` if the text is malformed, or the token unknown, expired or revoked. */
     async read(text: string): Promise<TokenActor | null> {
       if (!isAdminToken(text)) return null;
       const token = await tokens.findActive(hashAdminToken(text), clock.nowMs());

@@ -3,7 +3,7 @@ import { createSecretText, hashSecretText, isSecretText, shownPrefix } from '../
 
 const TOKEN_PREFIX = 'fg_admin_';
 
-/** Maximum number of active tokens. More tokens would be hard to keep track of. */
+/** More tokens would be hard to keep track of. */
 export const ACTIVE_TOKENS_MAX = 200;
 
 export function createAdminToken(fillRandom: FillRandom): string {
@@ -14,7 +14,6 @@ export function isAdminToken(text: string): boolean {
   return isSecretText(TOKEN_PREFIX, text);
 }
 
-/** Returns the hash of the text of a token. Only the hash is stored, and tokens are looked up by it. */
 export function hashAdminToken(text: string): Buffer {
   return hashSecretText(text);
 }

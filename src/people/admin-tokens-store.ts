@@ -7,25 +7,23 @@ import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
 
 const TOKENS = selection({
   id: textColumn('id'),
-  /** The name, which is unique among active tokens. */
   name: textColumn('name'),
-  /** The role; `null`: the token can only do what its scopes allow. */
+  /** `null`: the token can only do what its scopes allow. */
   role: orNull(textColumn<OperatorRole>('role')),
   scopes: listColumn<TokenScope>('scopes'),
   prefix: textColumn('prefix'),
   createdAt: dateColumn('created_at'),
   createdBy: textColumn('created_by'),
-  /** The token that created this token. When that token ends, this one ends too. `null`: no token created it. */
+  /** When the creating token ends, this one ends too. `null`: no token created it. */
   madeByTokenId: orNull(textColumn('made_by_token_id')),
   expiresAt: orNull(dateColumn('expires_at')),
   revokedAt: orNull(dateColumn('revoked_at')),
   lastUsedAt: orNull(dateColumn('last_used_at')),
 });
 
-/** A named admin token. Only a hash of its text is stored. */
 export type AdminToken = RowOf<typeof TOKENS>;
 
-/** Serializes the creation of tokens, so that the limits are exact. Readers do not wait. */
+/** Only one token is created at a time, so that the limits are exact. Readers do not wait. */
 const lockTokens: Statement = {
   name: 'admin-tokens.lock',
   text: 'lock table admin_tokens in share row exclusive mode',
@@ -64,7 +62,7 @@ const selectToken: Statement = {
 };
 
 /**
- * Revokes a token and, if $3 is true, all tokens that it created directly or indirectly. Tokens that have already ended keep the time of their end.
+ * If $3 is true, also revokes all tokens that this one created directly or indirectly. Tokens that have already ended keep their end time.
  */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
@@ -88,7 +86,7 @@ const keepUsers: Statement = {
   text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
-/** Suspends the unconfirmed users of these tokens. Uses users_by_unconfirmed_token. */
+/** Uses users_by_unconfirmed_token. */
 const suspendUnconfirmed: Statement = {
   name: 'admin-tokens.suspend-unconfirmed',
   text: `update users set status = 'suspended'
@@ -105,7 +103,7 @@ const voidLinks: Statement = {
   text: 'delete from user_links where used_at is null and user_id in (select jsonb_array_elements_text($1::jsonb))',
 };
 
-/** Lists ended tokens that created users or tokens which are still active. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
+/** Lists ended tokens with active users or tokens that they created. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
 const listEnded: Statement = {
   name: 'admin-tokens.list-ended',
   text: `select id from admin_tokens t where (revoked_at is not null or expires_at <= $1::timestamptz) and (
@@ -114,7 +112,7 @@ const listEnded: Statement = {
 )`,
 };
 
-/** Locks an active token. A transaction that ends the token then waits for this one, and also ends what this one creates. */
+/** A transaction that ends the token waits for this one, and then also ends what this one has created. */
 const lockActiveToken: Statement = {
   name: 'admin-tokens.lock-living',
   text: `select id from admin_tokens
@@ -127,7 +125,7 @@ const findActive: Statement = {
 where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
 };
 
-/** If several nodes record a use at the same time, only one of them writes. */
+/** If several nodes record a use at once, only one of them writes. */
 const noteUse: Statement = {
   name: 'admin-tokens.note-use',
   text: `update admin_tokens set last_used_at = $2::timestamptz
@@ -147,7 +145,7 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
-/** Whether a token is active. The token cannot end before the end of the transaction. */
+/** An active token cannot end before the transaction ends. */
 export async function isActive(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
   return (await transaction.query(lockActiveToken, [tokenId, at])).length > 0;
 }
@@ -156,7 +154,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** Inserts a token. `name_taken` and `too_many` refer to active tokens. `token_ended`: the creating token has ended. */
+    /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
@@ -175,8 +173,8 @@ export function createAdminTokensStore(database: DirectoryPool) {
       TOKENS.all(await database.query(listTokens, [beforeId, limit])),
     find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
     /**
-     * Revokes a token and all tokens that it created, and suspends the unconfirmed users that any of them created. With `keepsMade`, it revokes only
-     * this token and confirms the users and tokens that it created. Returns `false` if there is no such token.
+     * Revokes a token and all tokens that it created, and suspends their unconfirmed users. With `keepsMade`, revokes only this token and
+     * confirms what it created. Returns `false` if there is no such token.
      */
     revoke: (id: string, at: Date, keepsMade: boolean) =>
       database.transaction(async (transaction) => {
@@ -198,7 +196,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     findActive: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findActive, [tokenHash, toTimestamp(nowMs)])),
-    /** Records a use, unless a use after `unlessSinceMs` is recorded already. */
+    /** Does nothing if a use after `unlessSinceMs` is recorded. */
     async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },

@@ -2,19 +2,18 @@ import type { Actor, OperatorRole } from './actor.ts';
 import type { UserStatus } from './user.ts';
 
 /**
- * A right that an action in the admin API grants: a role of a user, access as a user with that role, or an export of the database. A token never
- * creates an operator and never gives a role to an existing user, because users can do more than tokens. A session can grant operator rights only
- * shortly after a sign-in, so that a leaked cookie is not enough.
+ * A right that an admin action grants: a user's role, access as a user with that role, or a database export. Users can do more than tokens,
+ * so a token never creates an operator or gives a role to an existing user. A session grants operator rights only shortly after a sign-in,
+ * because a cookie can leak.
  */
 export type Grant = OperatorRole | 'export';
 
-/** `by_token`: tokens may not grant the right. `sign_in_again`: the last sign-in is too long ago. */
 export type GrantRefusal = 'by_token' | 'sign_in_again';
 
-/** Time after a sign-in for which a session may grant operator rights. */
+/** A session may grant operator rights for this long after a sign-in. */
 export const NEW_SIGN_IN_MS = 5 * 60_000;
 
-/** Returns the reason why an actor may not grant a right; `null` if the actor may. The caller must have checked that the actor may make changes. */
+/** `null` if the actor may grant the right. The caller has checked that the actor may make changes. */
 export function refusalOfGrant(actor: Actor, grant: Grant | null, nowMs: number): GrantRefusal | null {
   if (grant === null || actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token') return grant === 'export' && actor.scopes.includes('export') ? null : 'by_token';
@@ -32,7 +31,7 @@ interface GrantedUser {
   readonly status: UserStatus;
 }
 
-/** Returns the right that a change of a user grants: a new role, or the current role if the change allows somebody else to sign in as this user. */
+/** A change grants a new role, or the current role if somebody else can then sign in as this user. */
 export function grantOfChange(user: GrantedUser, changed: GrantedUser): Grant | null {
   const { operatorRole } = changed;
   if (operatorRole === null || changed.status !== 'active') return null;

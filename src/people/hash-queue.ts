@@ -1,19 +1,18 @@
 import { FairQueue, type QueuedItem } from '../lib/fair/fair-queue.ts';
 import { widerNetworks } from '../lib/ip-address.ts';
 
-/** The sender of a request for which a password must be hashed. */
 export interface HashAsker {
-  /** The client's network: an IPv4 address, or an IPv6 network of 64 bits. */
+  /** An IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
-  /** Whether the user is signed in, or has recently signed in from this network. */
+  /** True if the user is signed in, or has recently signed in from this network. */
   readonly isKnown: boolean;
 }
 
-/** An IPv6 network of 48 bits or an IPv4 address, with its entries for unknown users. */
+/** An IPv6 network of 48 bits or an IPv4 address. */
 interface Site {
-  /** Entries by home connection (an IPv6 network of 56 bits). Connections take turns. */
+  /** Home connections (IPv6 networks of 56 bits) take turns. */
   readonly lines: FairQueue<Stranger>;
-  /** The entries of the site in the queue of sites: one for each unknown user, oldest first. */
+  /** There is one entry for each unknown user, oldest first. */
   readonly places: QueuedItem[];
 }
 
@@ -24,16 +23,14 @@ interface Stranger {
 }
 
 /**
- * The queue of passwords that wait to be hashed. Known users are first, in the order of arrival. For all others, sites take turns, and within a site
- * its home connections take turns. If the queue is full, a known user or a site with fewer entries replaces the newest entry of the site with the
- * most entries, so that no site fills the queue alone.
+ * Passwords that wait to be hashed. Known users come first, in the order of arrival. Then sites take turns, and within a site its home
+ * connections. If the queue is full, a known user or a site with fewer entries replaces the newest entry of the site with the most.
  */
 export class HashQueue {
   readonly #waitingMax: number;
   readonly #known: (() => void)[] = [];
   readonly #turns = new FairQueue<Site>();
   readonly #sites = new Map<string, Site>();
-  /** Entries for unknown users, in the order of arrival. */
   readonly #strangers = new Map<Stranger, QueuedItem>();
 
   constructor(waitingMax: number) {
@@ -44,9 +41,7 @@ export class HashQueue {
     return this.#known.length + this.#strangers.size;
   }
 
-  /**
-   * Adds an entry. Calls `begin` when the password can be hashed, or `giveUp` if another entry replaces this one. Returns false if the queue is full.
-   */
+  /** Calls `begin` when the password can be hashed, or `giveUp` if another entry replaces this one. Returns false if the queue is full. */
   push({ network, isKnown }: HashAsker, begin: () => void, giveUp: () => void): boolean {
     const { line, site } = widerNetworks(network);
     if (this.size >= this.#waitingMax && !this.#makeRoom(isKnown ? null : site)) return false;
@@ -55,7 +50,6 @@ export class HashQueue {
     return true;
   }
 
-  /** Begins the next entry. Returns false if the queue is empty. */
   beginNext(): boolean {
     const begin = this.#known.shift() ?? this.#nextStranger()?.begin;
     begin?.();
@@ -78,7 +72,7 @@ export class HashQueue {
     return stranger;
   }
 
-  /** Removes an entry to make room for an unknown user of a site, or for a known user (`null`). Returns false if no entry may be removed. */
+  /** `forSite`: the site of the unknown user who needs an entry; `null` for a known user. Returns false if no entry may be removed. */
   #makeRoom(forSite: string | null): boolean {
     const sizeOf = (name: string): number => this.#sites.get(name)?.lines.size ?? 0;
     const most = Math.max(...Array.from(this.#sites.keys(), sizeOf));

@@ -3,7 +3,6 @@ import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { orRolledBack } from '../db/rollback-store.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
 
-/** Maximum number of identities per user. */
 export const IDENTITIES_MAX = 20;
 
 const findUser: Statement = {
@@ -31,19 +30,18 @@ const listIdentities: Statement = {
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
-/** Locks a user, which serializes changes of the user's sign-in methods. */
+/** Sign-in methods of a user change one at a time. */
 const lockUser: Statement = {
   name: 'identities.lock-user',
   text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** Runs after the user is locked, so that the count cannot change. Uses user_identities_by_user. */
+/** The user is locked, so the count cannot change. Uses user_identities_by_user. */
 const countIdentities: Statement = {
   name: 'identities.count',
   text: 'select count(*)::int as identities from user_identities where user_id = $1',
 };
 
-/** Inserts nothing if a user has the identity already. */
 const insertIdentity: Statement = {
   name: 'identities.insert',
   text: `insert into user_identities (id, issuer, subject, user_id, created_at, last_used_at) values ($1, $2, $3, $4, $5, $5)
@@ -59,7 +57,7 @@ const deleteIdentity: Statement = {
 export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
 export type IdentityRefusal =
-  /** A user, possibly the same one, already signs in with this identity. */
+  /** A user, possibly the same one, has this identity already. */
   | 'identity_taken'
   | 'identities_full'
   /** The user is suspended or deleted. */
@@ -67,7 +65,7 @@ export type IdentityRefusal =
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** Adds an identity to a user. The caller rolls back if the result is a refusal. */
+/** The caller rolls back if the result is a refusal. */
 export async function addIdentity(
   transaction: DirectoryQueryable,
   userId: string,
@@ -93,7 +91,6 @@ async function lock(
 
 export function createIdentityStore(database: DirectoryPool) {
   return {
-    /** Returns the id of the user with an identity; `null` if the identity is unknown. */
     async findUser(issuer: string, subject: string): Promise<string | null> {
       const [row] = await database.query<{ user_id: string }>(findUser, [issuer, subject]);
       return row?.user_id ?? null;
@@ -104,7 +101,7 @@ export function createIdentityStore(database: DirectoryPool) {
     list: async (userId: string) => IDENTITIES.all(await database.query(listIdentities, [userId])),
     add: (userId: string, identity: NewIdentity, at: Date) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
-    /** Removes an identity, unless it is the user's last way to sign in. */
+    /** Refuses to remove the user's last way to sign in. */
     remove: (userId: string, id: string) =>
       orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
         const user = await lock(transaction, userId);

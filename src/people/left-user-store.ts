@@ -2,23 +2,19 @@ import type { Statement } from '../db/database.ts';
 import type { DirectoryPool } from '../db/home-pools.ts';
 
 /**
- * Deletes users who were invited to accounts and have left all of them; otherwise accounts could accumulate users by inviting and removing
- * them. Records that mention these users (the audit log, creators of links and keys) contain the id or name themselves.
+ * Deletes users who were invited and have left all accounts; otherwise accounts could accumulate users. The audit log, links and keys keep
+ * the id or name of deleted users.
  */
 
-/**
- * Number of days for which users are kept after they have left their last account. Within this time, a new invitation restores the user with the same
- * password.
- */
+/** Days since a user has left the last account. Until then, a new invitation restores the user with the same password. */
 export const LEFT_USERS_KEPT_DAYS = 30;
 
 const PAGE_ROWS = 200;
 
 /**
- * Processes the next page of users who left before `$1`. It deletes users who are no longer needed, with their sessions, links and identities. A user
- * who has returned has no `left_at` and is kept. The following users are kept too: operators and auditors; suspended users, because deletion would
- * undo the suspension; and owners of keys that are valid at `$4`, because operators look up the owners of keys. The subquery runs for each user,
- * because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
+ * Deletes users who left before `$1`, a page at a time, with their sessions, links and identities. Operators, auditors and suspended users
+ * are kept, because deletion would undo a suspension; so are owners of keys that are valid at `$4`, because operators look them up. The
+ * subquery runs for each user, because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
  */
 export const forgetPage: Statement = {
   name: 'left-users.forget',
@@ -42,7 +38,7 @@ select left_at::text as left_at, id, (count(*) over ())::int as rows from page o
 };
 
 interface Page {
-  /** This is text, because a JavaScript date has less precision. */
+  /** A JavaScript date has less precision. */
   left_at: string;
   id: string;
   rows: number;
@@ -50,7 +46,7 @@ interface Page {
 
 export function createLeftUserStore(database: DirectoryPool) {
   return {
-    /** Deletes users who left their last account before `instantMs`. `nowMs`: the time at which their keys are checked for validity. */
+    /** `nowMs`: the keys of users must be invalid at this time. */
     async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];
       let last: Pick<Page, 'left_at' | 'id'> = { left_at: '1970-01-01T00:00:00Z', id: '' };

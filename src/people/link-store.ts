@@ -22,8 +22,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
 /**
- * SQL condition: whether the creator of link `l` (a user or a token) may still create it at $2. A link stops working when its creator loses the role
- * or the token ends. The columns are null if no user, or no token, created the link.
+ * SQL condition: whether the creator of link `l` (a user or a token) may still create it at $2. A link stops working when its creator loses
+ * the role or the token ends. Null columns: no user, or no token, created the link.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
   select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
@@ -49,7 +49,7 @@ const lockUser: Statement = {
   text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** Counts open invitations, and those of the last day. Used links are kept for more than a day, so none is missing. Uses user_links_by_account. */
+/** Used links are kept for more than a day, so all invitations of the last day are counted. Uses user_links_by_account. */
 const countInvitations: Statement = {
   name: 'user-links.count-invitations',
   text: `select count(*) filter (where used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE})::int as open,
@@ -60,7 +60,6 @@ from user_links l where account_id = $1`,
 const LINK_VIEWS = selection({
   id: textColumn('l.id'),
   kind: textColumn<LinkKind>('l.kind'),
-  /** The user whose password the link sets; `null` for an invitation. */
   userId: orNull(textColumn('l.user_id')),
   email: orNull(textColumn('coalesce(l.email, u.email) as email')),
   name: orNull(textColumn('u.name')),
@@ -72,7 +71,7 @@ const LINK_VIEWS = selection({
 
 export type LinkView = RowOf<typeof LINK_VIEWS>;
 
-/** Finds a valid link. Uses user_links_by_token. */
+/** Uses user_links_by_token. */
 const lookUp: Statement = {
   name: 'user-links.look',
   text: `select ${LINK_VIEWS.list}
@@ -83,7 +82,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /** The token whose end suspends the user of the link: it created the link, or the user who created the link. */
+  /** The token whose end suspends the user: it created the link, or the user who created the link. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
@@ -103,7 +102,7 @@ const TAKEN_LINKS = selection({
   role: orNull(textColumn<AccountRole>('role')),
 });
 
-/** Marks the link as used. A concurrent second use waits for the row lock, and then fails. Uses user_links_by_token. */
+/** A concurrent second use waits for the row lock, and then fails. Uses user_links_by_token. */
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
@@ -136,7 +135,7 @@ const deleteInvitation: Statement = {
 
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-/** Records that the end of the token that created the link suspends the user. */
+/** The end of the token that created the link suspends the user. */
 const noteToken: Statement = {
   name: 'user-links.note-token',
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
@@ -148,9 +147,9 @@ interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
-  /** The user who created the link. It is valid only while this user may create it. `null`: no user created it. */
+  /** The link is valid only while this user may create it. `null`: no user created it. */
   readonly createdByUserId: string | null;
-  /** The token that created the link. It is valid until the token ends. `null`: no token created it. */
+  /** The link is valid until this token ends. `null`: no token created it. */
   readonly createdByTokenId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;
@@ -162,16 +161,15 @@ interface NewInvitation extends NewLink {
   readonly role: AccountRole;
 }
 
-/** Why a link was not used. `void`: the link is already used, expired or unknown. After all other refusals it remains valid. */
+/** `void`: the link is used, expired or unknown. After any other refusal it remains valid. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** How a link is used: its user or a new user sets a password or adds an identity, or a signed-in user accepts it. */
+/** A use sets a password or adds an identity, for the link's user or a new one, or a signed-in user accepts. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
   | { readonly userId: string };
 
-/** The limit that another invitation would exceed: open invitations, or invitations created within a day. */
 export type InvitationsLimit = 'too_many_open' | 'too_many_made';
 
 export type LinkStore = ReturnType<typeof createLinkStore>;
@@ -188,14 +186,13 @@ export function createLinkStore(database: DirectoryPool) {
     if (user !== null) {
       if (tokenId !== null) await transaction.query(noteToken, [user.id, tokenId]);
       if ('identity' in use) {
-        // A link for a password reset cannot add an identity.
         if (kind !== 'first_sign_in') return 'void';
         return (await addIdentity(transaction, user.id, use.identity, at)) ?? { userId: user.id };
       }
       if (!('passwordHash' in use)) return 'void';
       const { passwordHash, name } = use;
       await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
-      // The name of a user without an e-mail address is not changed, because the user signs in with it.
+      // A user without an e-mail address signs in with the name, so the name stays.
       if (name !== null && !user.hasPassword && user.email !== null) {
         await transaction.query(updateName, [user.id, name]);
       }
@@ -225,10 +222,8 @@ export function createLinkStore(database: DirectoryPool) {
 
   return {
     /**
-     * Creates a link for setting a password and makes earlier links invalid. Returns `suspended` if the user is suspended or does not exist. The kind
-     * of the link depends on whether the user has a password.
-     *
-     * @param refuse returns the reason to refuse the link, or `null` to create it.
+     * Creates a link for setting a password and deletes earlier ones. The kind of link depends on whether the user has a password. Returns
+     * `suspended` if the user is suspended or absent. `refuse` returns the reason for a refusal, or `null`.
      */
     insertForUser: (userId: string, link: NewLink, kind: LinkKind, refuse: (user: LockedUser) => GrantRefusal | null) =>
       database.transaction(async (transaction) => {
@@ -236,7 +231,6 @@ export function createLinkStore(database: DirectoryPool) {
         if (user === null) return 'suspended';
         const refusal = refuse(user);
         if (refusal !== null) return refusal;
-        // The new link replaces all earlier links.
         await transaction.query(deleteLinksOf, [userId]);
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return null;
@@ -252,11 +246,10 @@ export function createLinkStore(database: DirectoryPool) {
         return null;
       }),
     look: async (tokenHash: Buffer, at: Date) => LINK_VIEWS.first(await database.query(lookUp, [tokenHash, at])),
-    /** Uses a link and makes the change that it allows, in one transaction. Returns the id of the user. */
     async use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal> {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
-        // Users are locked first, as in all other changes of users and links, to prevent deadlocks.
+        // Users are locked before links everywhere, to prevent deadlocks.
         const found = LINKED.first(await transaction.query(findLinked, [tokenHash]));
         if (found === null) return 'void';
         const { userId, tokenId } = found;

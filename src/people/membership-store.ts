@@ -7,11 +7,11 @@ import type { AccountRole } from './actor.ts';
 import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
 
 /**
- * Changes of memberships are announced as changes of the account: what a user's key can see depends on the user's role, and nodes cache it.
- * Decisions that depend on member counts are made while the account is locked.
+ * Changes of memberships are announced as changes of the account, because nodes cache what a user's key may see. Decisions that depend on
+ * member counts lock the account.
  */
 
-/** Locks an account. Calls do not wait for this lock, because they lock balances rather than accounts, and neither do foreign-key checks. */
+/** Calls lock balances rather than accounts, so they do not wait for this lock; neither do foreign-key checks. */
 export const lockAccount: Statement = {
   name: 'memberships.lock-account',
   text: 'select id from accounts where id = $1 for no key update',
@@ -25,7 +25,7 @@ const lockUser: Statement = {
 const COUNTS = selection({
   members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
   accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
-  /** Number of active owners other than this user. */
+  /** Counts active owners other than this user. */
   otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
    where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
   role: orNull(
@@ -55,13 +55,13 @@ const noteReturn: Statement = {
   text: 'update users set left_at = null where id = $1 and left_at is not null',
 };
 
-/** Records when the user left their last account (`left-user-store.ts`). It has no effect if the user is in another account. */
+/** Has no effect if another membership remains (`left-user-store.ts`). */
 const noteLeaving: Statement = {
   name: 'memberships.note-leaving',
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-/** Updates the keys of a user who leaves the account. $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
+/** $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
 const detachKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),
@@ -109,10 +109,9 @@ interface NewMembership {
 
 export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
 
-/** Why a membership was not changed or removed. `no_heir`: the user who should get the keys is not another member of the account. */
+/** `no_heir`: the user who should get the keys is not another member of the account. */
 export type MemberChangeRefusal = 'absent' | 'last_owner' | 'no_heir';
 
-/** What happens to the active keys of a removed member. `handedTo`: the id of the member who gets them. */
 export type KeysOfRemoved = 'kept' | 'revoked' | { readonly handedTo: string };
 
 /** All transactions lock the account first and then the user. */
@@ -122,7 +121,7 @@ async function lockAndCount(transaction: DirectoryQueryable, accountId: string, 
   return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
 }
 
-/** Adds a member. The caller rolls back if the result is a refusal. */
+/** The caller rolls back if the result is a refusal. */
 export async function addMembership(
   transaction: DirectoryQueryable,
   { userId, accountId, role, at }: NewMembership,
@@ -152,7 +151,7 @@ async function isOtherMember(
 export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
 export function createMembershipStore(database: DirectoryPool) {
-  /** The account lock serializes owners who take the role from each other at the same time. */
+  /** The account lock serializes two owners who remove each other's role. */
   const change = (
     accountId: string,
     userId: string,
@@ -175,7 +174,7 @@ export function createMembershipStore(database: DirectoryPool) {
   return {
     add: (membership: NewMembership) =>
       orRolledBack<MembershipRefusal>(database, (transaction) => addMembership(transaction, membership)),
-    /** @param keepsOwner whether the account must keep at least one owner. */
+    /** `keepsOwner`: the account must keep at least one owner. */
     changeRole: (accountId: string, userId: string, role: AccountRole, keepsOwner: boolean) =>
       change(accountId, userId, keepsOwner, role, (transaction) =>
         transaction.query(updateRole, [userId, accountId, role]),
@@ -183,7 +182,7 @@ export function createMembershipStore(database: DirectoryPool) {
     remove(accountId: string, userId: string, keepsOwner: boolean, at: Date, keys: KeysOfRemoved) {
       const heirId = typeof keys === 'string' ? null : keys.handedTo;
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
-        // If two accounts remove the user at the same time, the second transaction must see that its account is the user's last one.
+        // If two accounts remove the user at once, the second must see that its membership is the user's last one.
         await transaction.query(lockUser, [userId]);
         await transaction.query(detachKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);
@@ -193,7 +192,6 @@ export function createMembershipStore(database: DirectoryPool) {
     },
     find: async (accountId: string, userId: string) =>
       MEMBERS.first(await database.query(selectMember, [accountId, userId])),
-    /** Lists members, sorted by user id. */
     list: async (accountId: string, afterUserId: string | null, limit: number) =>
       MEMBERS.all(await database.query(listMembers, [accountId, afterUserId ?? '', limit])),
   };

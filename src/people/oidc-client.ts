@@ -12,25 +12,25 @@ export interface OidcSettings {
   readonly allowInsecure: boolean;
 }
 
-/** An identity that a provider asserts. Only `issuer` and `subject` identify the user; the other members describe the user. */
+/** Only `issuer` and `subject` identify the user. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** An e-mail address that the provider reports as verified. */
+  /** An address that the provider reports as verified. */
   readonly email: string | null;
   readonly name: string | null;
-  /** When the user signed in at the provider (`auth_time`); `null` if not reported. */
+  /** The provider's `auth_time`; `null` if not reported. */
   readonly authenticatedAtMs: number | null;
 }
 
 export type OidcFault =
   | 'provider_unavailable'
-  /** The provider refused the sign-in, or the user declined it. */
+  /** The provider refused, or the user declined. */
   | 'provider_refused'
-  /** The provider's response is invalid or was issued for another sign-in. */
+  /** The response is invalid, or it was issued for another sign-in. */
   | 'provider_answer_invalid';
 
-/** The failure of a sign-in at a provider. `reason` contains neither secrets nor personal data. */
+/** `reason` contains neither secrets nor personal data. */
 export class OidcError extends Error {
   readonly fault: OidcFault;
   readonly reason: string;
@@ -42,9 +42,8 @@ export class OidcError extends Error {
   }
 }
 
-/** How long a provider's discovery document is cached. */
 const DISCOVERY_KEPT_MS = 3_600_000;
-/** Maximum difference between the provider's clock and this machine's. */
+/** The provider's clock and this machine's may differ by this much. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_LENGTH_MAX = 255;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -59,12 +58,12 @@ interface Discovered {
 
 const loadLibrary = () => import('openid-client');
 
-/** @param nowMs returns the time of a monotonic clock. */
+/** `nowMs`: a monotonic clock. */
 export function createOidcClient(nowMs: () => number) {
-  /** Discovered providers by the settings object. Each configuration has new objects, so entries of earlier configurations are garbage-collected. */
+  /** Each configuration has new settings objects, so old entries are garbage-collected. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
-  /** Returns the discovery document of a provider. Concurrent callers share one request. A failure is not cached. */
+  /** Concurrent callers share one discovery request. A failure is not cached. */
   function configurationOf(provider: OidcSettings): Promise<Configuration> {
     const found = known.get(provider);
     if (found !== undefined && nowMs() < found.untilMs) return found.configuration;
@@ -75,10 +74,7 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /**
-     * Returns the address at the provider to which the browser is redirected. `isAgain`: the user must sign in again, and the provider reports when
-     * this happened. @throws OidcError
-     */
+    /** The address at the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,
@@ -99,7 +95,7 @@ export function createOidcClient(nowMs: () => number) {
         });
         return url.href;
       }),
-    /** Exchanges the code in the callback URL for the identity of the user. @throws OidcError */
+    /** Exchanges the code in the callback URL for the user's identity. @throws OidcError */
     identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();
@@ -124,7 +120,7 @@ async function discover({
   const library = await loadLibrary();
   const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = library;
   const { ClientSecretBasic, ClientSecretPost, None } = library;
-  // With these checks the library verifies signatures too, although the token is received directly from the provider.
+  // With these checks the library verifies signatures even though the token comes directly from the provider.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
   return discovery(
     new URL(issuer),
@@ -171,7 +167,7 @@ function shownText(value: unknown): string | null {
   return isShown ? text : null;
 }
 
-/** Converts errors of the library. Their causes contain tokens and claims, so only their codes are passed on. */
+/** Causes contain tokens and claims, so only their codes are passed on. */
 async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

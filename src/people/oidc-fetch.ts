@@ -1,4 +1,4 @@
-/** Maximum bytes of a response. Discovery documents, key sets and user claims are far smaller. */
+/** Discovery documents, key sets and user claims are far smaller. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 export class ProviderUnavailableError extends Error {}
@@ -9,9 +9,8 @@ export interface FetchOptions {
 }
 
 /**
- * `fetch` for requests to a provider. It follows no redirects, because they could send a secret to another server. It reads the whole body, up to a
- * limit, before it returns, so that the signal of the request limits the time until the last byte.
- *
+ * Follows no redirects, because they could send a secret to another server. Reads the whole body, so the request's signal limits the time
+ * until the last byte.
  * @throws ProviderUnavailableError
  */
 export async function fetchFromProvider(url: string, options: FetchOptions): Promise<Response> {

@@ -3,12 +3,12 @@ import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
-/** Stores pending sign-ins at OpenID providers. */
+/** Pending sign-ins at OpenID providers. */
 
 const FLOWS = tableColumns({
-  /** The hash of the token of the one-time link that this sign-in uses; `null` if it uses none. */
+  /** The one-time link that this sign-in uses. */
   linkTokenHash: orNull(bytesColumn('link_token_hash')),
-  /** The signed-in user to whom the identity is added; `null` if it is not added to a signed-in user. */
+  /** The signed-in user who adds the identity. */
   attachToUserId: orNull(textColumn('attach_to_user_id')),
   /** The path on this gateway to which the browser returns. */
   returnTo: textColumn('return_to'),
@@ -22,7 +22,7 @@ const insertFlow: Statement = {
 values ($1, $2, $3, ${FLOWS.parameters(4)})`,
 };
 
-/** Deletes the flow and returns it. A concurrent second request finds nothing. */
+/** A concurrent second request finds no flow. */
 const takeFlow: Statement = {
   name: 'oidc-flows.take',
   text: `delete from oidc_flows where handle_hash = $1 and provider = $2 and expires_at > $3::timestamptz
@@ -45,7 +45,7 @@ export function createOidcFlowStore(database: DirectoryQueryable) {
       const { handleHash, provider, expiresAt } = flow;
       await database.query(insertFlow, [handleHash, provider, expiresAt, ...FLOWS.valuesOf(flow)]);
     },
-    /** Returns a flow and makes it unusable; returns `null` if it was used already, has expired, or belongs to another provider. */
+    /** `null` if the flow was used, has expired, or belongs to another provider. */
     take: async (handleHash: Buffer, provider: string, at: Date) =>
       FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
     deleteExpired: (atMs: number, signal: AbortSignal) =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The values that connect the browser's return from the provider with the sign-in that the browser began. */
+/** These values bind the browser's return from the provider to the sign-in that it began. */
 export interface FlowSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -8,8 +8,7 @@ export interface FlowSecrets {
 }
 
 /**
- * Derives the values from the secret in the browser's cookie. The database contains only a hash of the secret, so nobody can compute the values
- * without the cookie.
+ * `handle`: the secret in the browser's cookie. The database contains only its hash, so the values cannot be computed without the cookie.
  */
 export function flowSecretsOf(handle: string): FlowSecrets {
   const derive = (use: string): string => createHash('sha256').update(`faregate ${use} ${handle}`).digest('base64url');

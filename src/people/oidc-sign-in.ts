@@ -8,13 +8,12 @@ import type { OidcFlow, OidcFlowStore } from './oidc-flow-store.ts';
 import { flowSecretsOf } from './oidc-secrets.ts';
 import { createSecretToken, hashSecretToken, isSecretToken } from './secret-token.ts';
 
-/** Maximum time of a user at the provider. */
+/** The user may take this long at the provider. */
 export const FLOW_MS = 600_000;
 
 export interface NamedProvider {
   readonly name: string;
   readonly settings: OidcSettings;
-  /** The address to which the provider redirects the browser. */
   readonly redirectUri: string;
 }
 
@@ -29,12 +28,12 @@ interface OidcSignInDependencies {
   readonly logger: Logger;
 }
 
-/** Why a sign-in failed: a machine-readable code for the page to which the browser returns. */
+/** The console shows a message for each code. */
 export type OidcRefusal =
   | OidcFault
   | LinkRefusal
   | IdentityRefusal
-  /** This browser has begun no sign-in, the sign-in was completed already, or it took too long. */
+  /** The browser has begun no sign-in, has completed it, or took too long. */
   | 'sign_in_expired'
   /** No user has the identity, and there is no invitation. */
   | 'not_invited'
@@ -48,14 +47,14 @@ export interface BegunFlow {
   readonly expiresAt: Date;
 }
 
-/** A change that a sign-in makes in addition to creating a session. */
+/** A sign-in can make this change in addition to creating a session. */
 interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** Makes a change and records it in the audit log, with the state before and after it. */
+/** Makes a change and records the state before and after it in the audit log. */
 export type RecordChange = (
   change: IdentityChange,
   work: () => Promise<ChangedUser | OidcRefusal>,
@@ -67,16 +66,15 @@ interface ChangedUser {
 
 export interface OidcOutcome {
   readonly userId: string;
-  /** Whether the identity was added to a user who was already signed in. */
+  /** True if a signed-in user added the identity. */
   readonly isAttached: boolean;
-  /** When the user signed in at the provider, according to the provider; `null` if unknown. */
+  /** The provider's time of the sign-in. */
   readonly authenticatedAtMs: number | null;
   readonly returnTo: string;
 }
 
 export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
-/** Creates the functions that sign users in at OpenID providers. `begin` returns where to redirect the browser, and `complete` handles its return. */
 export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   const { client, flows, identities, links, clock, ids, fillRandom, logger } = dependencies;
 
@@ -84,10 +82,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
     logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');
   }
 
-  /**
-   * Returns the user with an identity, or creates the user whom the invitation invites. Users are never looked up by e-mail address, because anybody
-   * can claim an address.
-   */
+  /** Users are never looked up by e-mail address, because anybody can claim an address. */
   async function findOrMakeUser(
     proven: ProvenIdentity,
     { linkTokenHash }: OidcFlow,
@@ -115,10 +110,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   }
 
   return {
-    /**
-     * @param isAgain whether the user must sign in again at the provider.
-     * @throws OidcError if the provider is unavailable.
-     */
+    /** `isAgain`: the user must sign in again at the provider. @throws OidcError if the provider is unavailable */
     async begin(provider: NamedProvider, flow: OidcFlow, isAgain: boolean): Promise<BegunFlow> {
       const handle = createSecretToken(fillRandom);
       const expiresAt = new Date(clock.nowMs() + FLOW_MS);
@@ -132,12 +124,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
         throw error;
       }
     },
-    /**
-     * @param handle the value of the browser's cookie.
-     * @param query the parameters with which the provider redirected the browser.
-     * @param findSignedIn returns the user signed in in this browser, if any.
-     * @param record makes the change and records it in the audit log.
-     */
+    /** `handle`: the value of the browser's cookie. `query`: the parameters of the provider's redirect. */
     async complete(
       provider: NamedProvider,
       handle: string | null,
@@ -162,7 +149,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // The time is limited to the present. If the provider's clock is fast, the sign-in would otherwise count as recent for too long.
+      // If the provider's clock is fast, the sign-in would count as recent for too long.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {
@@ -183,7 +170,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   };
 }
 
-/** Returns the name of a new user. A user without an e-mail address signs in with the name, so the name must not look like an address. */
+/** A user without an e-mail address signs in with the name, which must not look like an address. */
 function nameOf({ name }: ProvenIdentity, email: string | null): string {
   if (email !== null) return name ?? email;
   return name?.split('@')[0]?.trim() || 'Unnamed';

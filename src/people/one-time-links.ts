@@ -7,32 +7,31 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Lifetimes of links. A password reset has a short lifetime, because the person who requested it is waiting for it. */
+/** The person who requested a reset is waiting for it. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
   reset: HOUR_MS,
 };
 
-/** A link that can be used once by anybody who has it. */
+/** A link works once, for anybody who has it. */
 export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** The address to which the link is sent; `null`: its creator passes it on. */
+  /** `null`: the creator passes the link on. */
   readonly email: string | null;
-  /** The name of the invited user, if known. */
   readonly name: string | null;
   readonly accountName: string | null;
   readonly createdBy: string;
 }
 
-/** Sends a link to its recipient in the background. A failure does not affect the response, which contains the link in any case. */
+/** A failure is harmless, because the response to the creator contains the link too. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
- * Counts a mail to an address that an account causes (`null`: an operator causes it). Returns 0 if the mail may be sent; otherwise the time to wait
- * in milliseconds, and the mail is not counted. If mail is not configured, nothing is counted.
+ * Counts a mail that an account causes (`null`: an operator). Returns 0 if the mail may be sent, otherwise the time to wait in
+ * milliseconds. If mail is not configured, nothing is counted.
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
@@ -86,9 +85,8 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
 
   return {
     /**
-     * Creates a link for setting a password. Returns `suspended` if the user is suspended or does not exist.
-     *
-     * @param isNew whether `by` has just created the user. The grants of `by` have then been checked already.
+     * Returns `suspended` if the user is suspended or absent. `isNew`: `by` has just created the user, so the grants of `by` are already
+     * checked.
      */
     async forUser(
       { id, email, name, hasPassword }: LinkedUser,
@@ -102,11 +100,10 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       const refusal = await links.insertForUser(id, stored, kind, refuse);
       if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
-      // If too many mails were sent, the mail is omitted: the response to the creator contains the link too.
+      // Over the limit, the mail is omitted: the response to the creator contains the link too.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
-    /** Creates an invitation. Nothing is created if the account has too many invitations or has caused too many mails. */
     async invite(
       { accountId, accountName, email, role }: AskedInvitation,
       by: Actor,
@@ -124,7 +121,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
   };
 }
 
-/** The token is in the fragment, which browsers do not send to servers and which logs therefore do not contain. */
+/** Browsers do not send the fragment, so logs do not contain the token. */
 function linkUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/console#/welcome?token=${token}`;
 }

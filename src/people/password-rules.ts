@@ -4,10 +4,8 @@ const PASSWORD_LENGTH_MIN = 12;
 const PASSWORD_LENGTH_MAX = 200;
 
 /**
- * Returns the reason why a new password is not accepted; `null` if it is accepted. There are no rules about kinds of characters, because they lead to
- * passwords that are easier to guess (NIST SP 800-63B).
- *
- * @param known what others know about the user: the e-mail address and the name.
+ * Why a password is not accepted. Rules about kinds of characters would lead to passwords that are easier to guess (NIST SP 800-63B).
+ * `known`: what others know about the user, such as the e-mail address.
  */
 export function passwordFault(password: string, known: readonly (string | null)[]): string | null {
   const length = [...password].length;

@@ -5,7 +5,7 @@ import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, 
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
-/** Minimum interval between two updates of a session's last use. */
+/** A session's last use is updated at most this often. */
 const SEEN_EVERY_MS = 60_000;
 
 const ACTORS = selection({
@@ -20,7 +20,7 @@ const ACTORS = selection({
   authenticatedAtMs: orNull(instantColumn('s.authenticated_at')),
 });
 
-/** Reads the user of a session with the user's current rights, and records the use at most once a minute. Uses sessions_by_token and primary keys. */
+/** Returns the user's current rights, and records the use at most once a minute. Uses sessions_by_token and primary keys. */
 const readSession: Statement = {
   name: 'sessions.read',
   text: `with seen as (
@@ -33,8 +33,8 @@ where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > 
 };
 
 /**
- * Locks the user. If another transaction changes the password or the status at the same time, either this statement sees the change, or that
- * transaction ends the new session.
+ * Locks the user. If a concurrent transaction changes the password or the status, either this statement sees the change or that transaction
+ * ends the new session.
  */
 const noteSignIn: Statement = {
   name: 'sessions.note-sign-in',
@@ -51,7 +51,7 @@ const insertSession: Statement = {
 values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
 };
 
-/** Deletes the oldest sessions that exceed the limit. Ids are in the order of creation. Uses sessions_by_user. */
+/** Deletes the oldest sessions above the limit; ids sort by creation. Uses sessions_by_user. */
 const deleteSurplus: Statement = {
   name: 'sessions.delete-surplus',
   text: `delete from sessions where id in (
@@ -81,7 +81,7 @@ const deleteSession: Statement = {
   text: 'delete from sessions where id = $2 and user_id = $1 returning id',
 };
 
-/** Deletes all sessions of a user except $2; if $2 is null, all. Uses sessions_by_user. */
+/** Keeps session $2, if not null. Uses sessions_by_user. */
 export const deleteSessionsOf: Statement = {
   name: 'sessions.delete-of-user',
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
@@ -90,9 +90,9 @@ export const deleteSessionsOf: Statement = {
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 export interface SessionTimes {
-  /** Maximum time between two requests of a session. */
+  /** The maximum time between two requests of a session. */
   readonly idleMs: number;
-  /** Maximum time from the sign-in to the end of a session. */
+  /** The maximum time from the sign-in to the end of a session. */
   readonly maxMs: number;
 }
 
@@ -103,17 +103,16 @@ interface NewSession {
   readonly clientAddress: string;
   readonly userAgent: string | null;
   readonly atMs: number;
-  /** When the user proved their identity; `null` if unknown. */
   readonly authenticatedAtMs: number | null;
 }
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** @param times returns the configured times. A change of `idleMs` applies to existing sessions too, a change of `maxMs` only to new ones. */
+/** A change of `idleMs` applies to existing sessions too, a change of `maxMs` only to new ones. */
 export function createSessionStore(database: DirectoryPool, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
-    /** Returns the user of a session; `null` if the session has ended or the user is suspended. */
+    /** `null` if the session has ended or the user is suspended. */
     async read(tokenHash: Buffer, atMs: number): Promise<UserActor | null> {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
       const instants = [new Date(atMs), idleSince(atMs), seenBefore];
@@ -121,8 +120,8 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       return actor && { kind: 'user', ...actor };
     },
     /**
-     * Creates a session, unless the user was suspended or the password was changed in the meantime. `checkedHash`: the stored hash with which the
-     * password was compared; `null` if the user signed in by other means.
+     * Returns false if the user was suspended or the password was changed meanwhile. `checkedHash`: the stored hash that the password
+     * matched; `null` if the user signed in by other means.
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {
@@ -142,7 +141,6 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       SESSIONS.all(await database.query(listSessions, [userId, new Date(atMs), idleSince(atMs)])),
     end: async (userId: string, sessionId: string) =>
       (await database.query(deleteSession, [userId, sessionId])).length > 0,
-    /** Ends all sessions of a user. `exceptId`: the session to keep; `null`: none. */
     async endAll(userId: string, exceptId: string | null): Promise<void> {
       await database.query(deleteSessionsOf, [userId, exceptId]);
     },

@@ -4,52 +4,47 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
- * Rate limits of sign-in attempts. The main limit applies to each pair of a user and a network, so that an attacker locks out only their own network.
- * The wider limits apply to attempts from one network for many users, and from many networks for one user. A pair that has recently signed in is
- * exempt from the wider limits.
- *
- * Each node counts in its own memory. A cluster of N nodes therefore allows N times as many attempts, which are still far too few to guess a
- * password.
+ * Rate limits of sign-in attempts. The main limit applies to a pair of user and network, so an attacker locks out only their own network.
+ * Wider limits apply to one network with many users, and to one user from many networks; a pair that has recently signed in is exempt from
+ * these. Each node counts in its own memory: N nodes allow N times as many attempts, still far too few to guess a password.
  */
 export const SIGN_IN_RATES = {
   /** Attempts for one user from one network. */
   pair: { burst: 10, everyMs: 30_000 },
-  /** Attempts for all users from one network. */
+  /** Attempts from one network. */
   network: { burst: 100, everyMs: 3_000 },
-  /** Attempts for all users from one IPv6 /56, the usual prefix of a home connection. */
+  /** Attempts from one IPv6 /56, the usual prefix of a home connection. */
   line: { burst: 100, everyMs: 3_000 },
-  /** Attempts for all users from one IPv6 /48, which unrelated users may share. */
+  /** Attempts from one IPv6 /48, which unrelated users may share. */
   site: { burst: 400, everyMs: 750 },
-  /** Attempts for one user from all networks. */
+  /** Attempts for one user. */
   person: { burst: 100, everyMs: 5_000 },
   /**
-   * Failures from one network: invalid links (each requires database statements), failed uses of links (each can require a password hash), and user
-   * names that are already in use (which reveal that the user exists).
+   * Failures from one network: invalid links, failed uses of links, and names in use. Links cost database statements or a password hash; a
+   * name in use reveals that the user exists.
    */
   failure: { burst: 20, everyMs: 3_000 },
   /** The same failures from one IPv6 /48. */
   siteFailure: { burst: 80, everyMs: 750 },
 } as const satisfies Record<string, Rate>;
 
-/** Maximum number of entries that are kept per limit. If there are more, the least recently used entry is evicted. */
+/** Beyond this number of entries per limit, the least recently used entry is evicted. */
 const REMEMBERED_MAX = 20_000;
 
-/** Counts attempts. The counts are in this process, or, if this process is a worker, in the primary process. */
+/** Attempts are counted in this process or, for a worker, in the primary. */
 export interface AttemptCounts {
   /**
-   * Counts an attempt before its password is checked, so that concurrent attempts cannot exceed the limit. Returns 0 if the attempt is allowed,
-   * otherwise the time to wait in milliseconds; a rejected attempt is not counted.
-   *
-   * @param person the name in the attempt, whether or not there is a user with this name; `null` if it contains none.
+   * Counts an attempt before its password is checked, so concurrent attempts cannot exceed the limit. Returns 0 if allowed, otherwise the
+   * time to wait in milliseconds, without counting. `person`: the name in the attempt, of an existing user or not; `null` if it contains
+   * none.
    */
   begin(person: string | null, network: string): number | Promise<number>;
-  /** Uncounts a successful attempt, and resets the count for the pair of user and network. */
+  /** The successful attempt no longer counts, and the pair starts anew. */
   succeeded(person: string | null, network: string): void;
-  /** Whether the user has recently signed in from this network. */
   isKnown(person: string, network: string): boolean | Promise<boolean>;
-  /** Counts a view or use of a link, or a change of a user name. Returns 0 if it is allowed, otherwise the time to wait in milliseconds. */
+  /** Counts a view or use of a link, or a change of a user name. Returns 0 if allowed, otherwise the time to wait in milliseconds. */
   beginTry(network: string): number | Promise<number>;
-  /** Uncounts what `beginTry` counted, because it did not fail. */
+  /** The try no longer counts, because it succeeded. */
   tryWorked(network: string): void;
 }
 
@@ -61,7 +56,7 @@ export class SignInLimits implements AttemptCounts {
   readonly #failures = new RateDebts(REMEMBERED_MAX);
   readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
-  /** @param nowMs returns the time of a monotonic clock. */
+  /** `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -119,7 +114,7 @@ function pairOf(person: string, network: string): string {
   return `${network} ${subjectOf(person)}`;
 }
 
-/** Returns the key of a name in the counts. It is a hash, because case folding can expand a name of 200 characters to thousands. */
+/** Case folding can expand a name of 200 characters to thousands, so the key is a hash. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
 }

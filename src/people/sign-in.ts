@@ -11,15 +11,15 @@ export interface PasswordChecks {
 
 export interface CheckedPassword {
   readonly userId: string;
-  /** The stored hash with which the password was compared. Later steps check that it is still the stored hash. */
+  /** The password matched this hash. Later steps check that it is still stored. */
   readonly passwordHash: string;
 }
 
 export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
 
 /**
- * Checks a name and a password. For unknown names, users without a password, and suspended users, it takes as long and fails in the same way as for a
- * wrong password, so that it does not reveal which users exist.
+ * Unknown names, users without a password and suspended users take as long and fail in the same way as a wrong password. Attackers
+ * therefore cannot learn which users exist.
  */
 export async function checkSignIn(
   parts: PasswordChecks,
@@ -29,7 +29,6 @@ export async function checkSignIn(
   return check(parts, person, given, () => parts.users.findCredential(given.signInName));
 }
 
-/** Checks the password of a signed-in user. The limits of sign-in attempts apply. */
 export async function checkOwnPassword(
   parts: PasswordChecks,
   given: { readonly userId: string; readonly password: string; readonly network: string },

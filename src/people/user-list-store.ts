@@ -7,13 +7,13 @@ import type { Membership, OperatorRole } from './actor.ts';
 import { foldSignInName } from './sign-in-name.ts';
 import type { UserStatus } from './user.ts';
 
-export interface UserMembership extends Membership {
+interface UserMembership extends Membership {
   readonly accountName: string;
 }
 
 const USERS = selection({
   id: textColumn('u.id'),
-  /** The address as the creator of the user entered it. It is not verified. */
+  /** The address is not verified. */
   email: orNull(textColumn('u.email')),
   name: textColumn('u.name'),
   operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
@@ -47,7 +47,7 @@ const listNamed: Statement = {
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
 };
 
-/** Lists operators and auditors. Uses users_by_operator_role, which has few rows. */
+/** Uses users_by_operator_role, which has few rows. */
 const listOperators: Statement = {
   name: 'users.list-operators',
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
@@ -79,7 +79,7 @@ export function createUserList(database: DirectoryQueryable) {
 
   return {
     find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
-    /** Lists users, newest first. If the time limit is reached, it returns the users found so far and the position from which to continue. */
+    /** At the time limit, returns the users found so far and the position from which to continue. */
     async list(
       filter: UserFilter,
       beforeId: string | null,

@@ -39,7 +39,7 @@ const selectPassword: Statement = {
   text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
-/** Locks all active operators. This serializes two operators who take the role from each other. Uses users_by_operator_role. */
+/** Two operators cannot remove each other's role at the same time. Uses users_by_operator_role. */
 const lockOperators: Statement = {
   name: 'users.lock-operators',
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
@@ -50,7 +50,7 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
-  /** The token whose end suspends the user; `null` if there is none. */
+  /** The token whose end suspends the user. */
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
@@ -71,19 +71,19 @@ const confirmUser: Statement = {
   text: 'update users set unconfirmed_token_id = null where id = $1 returning id',
 };
 
-/** Confirms the links that a token created for the user, so that the end of the token does not affect them. Uses user_links_by_user. */
+/** The end of the token that created the links no longer affects them. Uses user_links_by_user. */
 const confirmLinks: Statement = {
   name: 'users.confirm-links',
   text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
-/** Updates the password only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
+/** Changes the password only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
 const updatePassword: Statement = {
   name: 'users.update-password',
   text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
 };
 
-/** Deletes unused links for setting a password. Uses user_links_by_user. */
+/** Uses user_links_by_user. */
 export const deleteLinksOf: Statement = {
   name: 'users.delete-links',
   text: 'delete from user_links where user_id = $1 and used_at is null',
@@ -109,17 +109,16 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
-  /** The token whose end suspends the user, until an operator confirms the user; absent or `null`: none. */
+  /** The token whose end suspends the user, unless an operator confirms the user. */
   readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
 }
 
 interface UserChangeTerms {
-  /** Whether the change is refused if no other active operator would remain. */
+  /** Refuses the change if no other active operator would remain. */
   readonly keepsOperator: boolean;
-  /** Whether granting a role or ending a suspension also confirms the user. False if a token makes the change. */
+  /** If true, a new role or the end of a suspension also confirms the user. False for changes by a token. */
   readonly confirms: boolean;
-  /** Returns the reason to refuse the change, or `null` to allow it. */
   readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
 
@@ -132,7 +131,7 @@ interface UserChange {
 
 export type UserStore = ReturnType<typeof createUserStore>;
 
-/** Sets a password, ends all sessions except one, and deletes the user's unused links. */
+/** Also ends all other sessions and deletes the user's unused links. */
 export async function setPassword(
   transaction: DirectoryQueryable,
   userId: string,
@@ -146,7 +145,7 @@ export async function setPassword(
   return true;
 }
 
-/** Inserts a user with memberships. The caller must roll back if the result is a refusal. */
+/** The caller must roll back if the result is a refusal. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
   if (unconfirmedTokenId !== null && !(await isActive(transaction, unconfirmedTokenId, at))) return 'token_ended';
@@ -183,7 +182,7 @@ export function createUserStore(database: DirectoryPool) {
     findCredential: (signInName: string) => findOne(selectCredential, foldSignInName(signInName)),
     credentialOf: (userId: string) => findOne(selectPassword, userId),
     hasOperator: async () => (await database.query(selectOperator)).length > 0,
-    /** Changes a user. Suspending a user deletes its sessions and links. */
+    /** Suspending a user deletes its sessions and links. */
     change: (id: string, change: UserChange, { keepsOperator, confirms, refuse }: UserChangeTerms) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
@@ -209,7 +208,6 @@ export function createUserStore(database: DirectoryPool) {
         if (confirms && isGiven && user.unconfirmedTokenId !== null) await confirm(transaction, id);
         return null;
       }),
-    /** Confirms a user that a token created. Returns `false` if there is no such user. */
     confirm: (id: string) => database.transaction((transaction) => confirm(transaction, id)),
     delete: (id: string, keepsOperator: boolean) =>
       orRolledBack<'last_operator' | 'absent'>(database, async (transaction) => {
@@ -221,7 +219,7 @@ export function createUserStore(database: DirectoryPool) {
         for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
-    /** Sets a password and ends all other sessions. Returns false if the user was deleted or the password was changed in the meantime. */
+    /** Also ends all other sessions. Returns false if the user was deleted or the password was changed meanwhile. */
     changePassword: (id: string, hash: string, checkedHash: string, exceptSessionId: string) =>
       database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
   };

@@ -1,26 +1,23 @@
 export type UserStatus = 'active' | 'suspended';
 
-/** Maximum number of accounts of a user. Each request reads all of them. */
+/** Each request reads all memberships of its user. */
 export const MEMBERSHIPS_MAX = 50;
 export const MEMBERS_MAX = 200;
-/** Maximum number of sessions of a user. A further sign-in ends the oldest session. */
+/** A further sign-in ends the oldest session. */
 export const SESSIONS_MAX = 50;
 export const OPEN_INVITATIONS_MAX = 50;
-/** Maximum number of invitations that an account creates per day, without revoked ones. It is limited because each can create a user. */
+/** Limited per account, without revoked ones, because each invitation can create a user. */
 export const INVITATIONS_A_DAY_MAX = 200;
 
 export type UserRefusal =
-  /** Another user signs in with this e-mail address or name. */
   | 'name_taken'
   /** The user has no e-mail address, and the name contains an @. */
   | 'name_like_email'
-  /** No active operator would remain. */
   | 'last_operator'
-  /** Tokens may not grant this right. */
   | 'by_token'
   /** A session may grant this right only shortly after a sign-in. */
   | 'sign_in_again'
-  /** The token that makes the change has been revoked or has expired. */
+  /** The token that makes the change has ended. */
   | 'token_ended'
   | 'no_account'
   | 'no_user'

@@ -7,12 +7,12 @@ import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
 import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Maximum number of refusals that wait for the database; further ones are only counted. */
+/** Beyond this number of waiting refusals, further ones are only counted. */
 const WAITING_MAX = 2_000;
-/** Maximum number of refusals and counts that wait; further ones are dropped. One minute can have 10,000 counts. */
+/** Beyond this number of waiting refusals and counts, further ones are dropped. One minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
-/** How long a refusal waits for others to share its insert. */
+/** A refusal waits this long for others to share its insert. */
 const PAUSE_MS = 1_000;
 
 interface RefusalRecorderOptions {
@@ -21,13 +21,13 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
+  /** The limit applies to each account and code, and to all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
-export type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
+type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-/** Records refusals in the background. No request waits for it: if the database is slow, it drops refusals and counts the drops. */
+/** If the database is slow, refusals are dropped and the drops counted. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
@@ -43,7 +43,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   }
 
   /** Turns the counts of a finished minute into rows. */
-  function turnMinute(nowMs: number): void {
+  function closeMinute(nowMs: number): void {
     for (const { minuteMs, accountId, code, count } of minute.takeCounts(nowMs)) {
       enqueueCount({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
     }
@@ -52,7 +52,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   function schedule(): void {
     cancel ??= timers.after(PAUSE_MS, () => {
       cancel = null;
-      turnMinute(clock.nowMs());
+      closeMinute(clock.nowMs());
       writing = writing.then(write);
     });
   }
@@ -75,23 +75,23 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
 
   return {
     record(accountId: string | null, code: string, make: () => Refusal): void {
-      turnMinute(clock.nowMs());
+      closeMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
-      // A refusal that finds the queue full is still counted: it may be part of a flood over many accounts.
+      // If the queue is full, the refusal is still counted: it may be part of a flood over many accounts.
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    /** Refusals since the start that were neither recorded nor counted. */
+    /** Counts refusals that were neither recorded nor counted. */
     get dropped(): number {
       return dropped;
     },
-    /** Writes the waiting rows; each is tried once. */
+    /** Each waiting row is tried once. */
     async close(): Promise<void> {
       cancel?.();
       await writing;
-      // Closes the current minute early, because no more refusals arrive.
-      turnMinute(Number.POSITIVE_INFINITY);
+      // No more refusals arrive, so the current minute ends early.
+      closeMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
       cancel?.();
@@ -99,7 +99,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   };
 }
 
-/** The row of a count contains only time, account and code. */
+/** A count has only a time, account and code. */
 const NOTHING_KNOWN = {
   keyId: null,
   clientRequestId: null,
@@ -118,11 +118,11 @@ const MODEL_LENGTH_MAX = 200;
 
 interface RecordedWhen {
   readonly isOff: () => boolean;
-  /** The operation whose refusals leave no record. */
+  /** Refusals of this operation leave no record. */
   readonly exceptOperation: string;
 }
 
-/** Records refused requests (`docs/logging.md`). */
+/** `docs/logging.md` describes the records. */
 export function createRefusalRecords(
   recorder: RefusalRecorder,
   { isOff, exceptOperation }: RecordedWhen,
@@ -133,7 +133,7 @@ export function createRefusalRecords(
   };
 }
 
-/** Excludes health checks, requests of operators, and connections that were closed before a request. */
+/** Health checks, requests of operators, and connections closed before a request are not recorded. */
 function isRecorded({ end, kind }: Pick<RequestReport, 'end' | 'kind'>): boolean {
   return end === 'refused' && (kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown');
 }
@@ -159,7 +159,7 @@ function toRefusal(report: RequestReport): Refusal {
   };
 }
 
-/** Text that may quote the client, in a form that the database can store: shortened, without keys, addresses and control characters. */
+/** The text may quote the client, so keys, addresses and control characters are removed. */
 function storable(text: string, lengthMax: number): string {
   return scrub(text.slice(0, lengthMax), []).toWellFormed();
 }

@@ -1,12 +1,11 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** Maximum number of individual records per minute: for each account and code, and for all unknown accounts together. */
+/** The limit applies to each account and code, and to all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Maximum number of pairs of account and code that are counted per minute. Refusals of further pairs are dropped. */
+/** Per minute, refusals of further pairs of account and code are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
-/** The refusals of an account and code in a minute that have no record of their own. */
 interface CountedRefusals {
   readonly minuteMs: number;
   readonly accountId: string | null;
@@ -14,17 +13,13 @@ interface CountedRefusals {
   readonly count: number;
 }
 
-/**
- * Decides which refusals of a minute get a record of their own, and counts the others. Refusals without a known account share one allowance,
- * so that guessing keys from many addresses cannot fill the database.
- */
+/** Unknown accounts share one allowance of individual records, so guessing keys from many addresses cannot fill the database. */
 export class RefusalMinute {
   readonly #recordedMax: number;
   #minuteMs = Number.NEGATIVE_INFINITY;
   readonly #recorded = new Map<string, number>();
   readonly #counted = new Map<string, { accountId: string | null; code: string; count: number }>();
 
-  /** @param recordedMax for each account and code, and for all unknown accounts together. */
   constructor(recordedMax = RECORDED_A_MINUTE) {
     this.#recordedMax = recordedMax;
   }
@@ -40,7 +35,7 @@ export class RefusalMinute {
     return this.count(accountId, code) ? 'counted' : 'dropped';
   }
 
-  /** Counts a refusal. Returns false if too many pairs of account and code are counted already. */
+  /** Returns false if too many pairs of account and code are counted already. */
   count(accountId: string | null, code: string): boolean {
     const name = nameOf(accountId, code);
     const counted = this.#counted.get(name);
@@ -54,7 +49,7 @@ export class RefusalMinute {
     return this.#counted.size > 0;
   }
 
-  /** Returns the counts of the previous minute, once a new one has started. */
+  /** Returns the counts of the previous minute when a new one has started. */
   takeCounts(nowMs: number): CountedRefusals[] {
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     if (minuteMs === this.#minuteMs) return [];

@@ -7,24 +7,22 @@ import type { DirectoryPool } from '../db/home-pools.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 
-/** The SQL of refusals. */
-
 const columns = tableColumns({
   /** The request id, or a new id for a count. Ids sort by time. */
   id: textColumn('id'),
   atMs: instantColumn('at'),
-  /** 1 for an individual record; otherwise the number of refusals of an account and code in a minute that have no individual record. */
+  /** 1 for an individual record, otherwise the number of refusals of an account and code in a minute. */
   count: countColumn('count'),
-  /** Null if the key is unknown. */
+  /** `null` if the key is unknown. */
   accountId: orNull(textColumn('account_id')),
   keyId: orNull(textColumn('key_id')),
   clientRequestId: orNull(textColumn('client_request_id')),
   clientAddress: orNull(textColumn('client_address')),
   method: orNull(textColumn('method')),
-  /** The path's pattern; null if the address does not exist. */
+  /** The path's pattern; `null` if the address does not exist. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
-  /** The model as sent by the client, shortened. */
+  /** The name is shortened, but otherwise as the client sent it. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -32,10 +30,9 @@ const columns = tableColumns({
   param: orNull(textColumn('param')),
 });
 
-/** The record of a refused request, or a count of a minute's refusals without records of their own. */
 export type Refusal = RowOf<typeof columns>;
 
-/** Inserts refusals. It is safe to repeat if the result of the first attempt is lost. */
+/** The statement is safe to repeat if its result is lost. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
   text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
@@ -52,7 +49,7 @@ select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.i
 order by id desc limit $2::int`,
 };
 
-/** Uses the primary key. Ids sort by time, so it reads only what it deletes. */
+/** Uses the primary key, which starts with the oldest rows. */
 const deleteOld: Statement = {
   name: 'refusals.delete-old',
   text: `delete from refusals where id in (
@@ -62,14 +59,13 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Members that are absent or null do not restrict the list. */
+/** Absent or `null` members do not restrict the list. */
 interface RefusalFilter {
   readonly accountId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
-  /** Only refusals of these keys, which belong to the account in `accountId`. */
+  /** These keys belong to the account in `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code?: string | null | undefined;
-  /** The model as sent by the client, shortened. */
   readonly model?: string | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
@@ -92,7 +88,7 @@ export function createRefusalsStore(database: DirectoryPool) {
     async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
-    /** Lists refusals, newest first. When its time is used up, it returns what it has found so far and a cursor. */
+    /** The newest refusal is first. At the time limit, returns what was found so far and a cursor. */
     list(
       { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
       beforeId: string | null,
@@ -100,16 +96,14 @@ export function createRefusalsStore(database: DirectoryPool) {
       timing: SliceTiming,
     ): Promise<LookedThrough<Refusal>> {
       const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
-      // These keys belong to the account, so filtering by account as well is not needed.
+      // These keys belong to the account, so no filter by account is needed.
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
       return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },
-    /** Finds the refusals of a request by the gateway's or the client's request id. */
     async find(requestId: string, limit: number, { accountId, keyIds }: OwnedBy = EVERYBODY): Promise<Refusal[]> {
       const of = [accountId, keyIds === null ? null : toArray(keyIds)];
       return columns.all(await database.query(findRefusals, [requestId, limit, ...of]));
     },
-    /** Deletes older refusals in batches, until the signal is aborted. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(database, deleteOld, toTimestamp(instantMs), signal),
   };

@@ -10,7 +10,7 @@ type Mode = Config['log']['requests'];
 
 const CLIENT_TEXT_LENGTH_MAX = 200;
 
-/** Logs a line for each request, as `log.requests` specifies (`docs/logging.md`). */
+/** `log.requests` selects the logged requests (`docs/logging.md`). */
 export function createRequestLog(logger: Logger, mode: () => Mode): RequestObserver {
   return (report) => {
     if (!isLogged(report, mode())) return;
@@ -20,14 +20,14 @@ export function createRequestLog(logger: Logger, mode: () => Mode): RequestObser
   };
 }
 
-/** Successful health checks are not logged, and the server itself logs refused connections. */
+/** Successful health checks are not logged. The server itself logs refused connections. */
 function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
   if (mode === 'none' || kind === 'connection') return false;
   if (mode === 'refused') return end === 'refused';
   return kind !== 'health' || end !== 'succeeded';
 }
 
-/** The fields of a log line. A value that is absent, or says nothing, is `undefined`, which leaves the field out. */
+/** `undefined` leaves a field out. */
 function requestLine(report: RequestReport): object {
   const { outcome, principal, model, modelAsked, errorMessage } = report;
   const usage = outcome?.usage ?? null;
@@ -39,7 +39,7 @@ function requestLine(report: RequestReport): object {
     callId: report.callId ?? undefined,
     accountId: principal?.accountId,
     keyId: principal?.keyId,
-    // Without its ellipsis the usual line is ASCII, which takes a third of the time to scan and to write.
+    // Without its ellipsis the line is usually ASCII, which takes a third of the time to scan and write.
     keyPrefix: principal?.keyPrefix.replace('…', ''),
     clientAddress: report.clientAddress,
     method: report.method ?? undefined,
@@ -67,13 +67,13 @@ function requestLine(report: RequestReport): object {
   };
 }
 
-/** Shortens a client's text and removes secrets: a client may send its key in the wrong place. */
+/** A client may send its key in the wrong place, so secrets are removed. */
 function clientText(text: string): string {
   const kept = removeSecrets(text.slice(0, CLIENT_TEXT_LENGTH_MAX), []);
   return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;
 }
 
-/** Logs what an operator must know about the charges of calls, and counts usage that has no price (`docs/logging.md`). */
+/** `docs/logging.md` describes the log lines. */
 export function createChargeWarnings(logger: Logger, unpricedUses: UnpricedUses): RequestObserver {
   return ({ outcome }) => {
     if (outcome?.notes === undefined) return;

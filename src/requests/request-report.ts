@@ -7,24 +7,18 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * How a request ended:
- * - `succeeded`, `failed`, `aborted`: as in the call record. Without a call: the response was complete, the gateway failed, or the client
- *   disconnected.
- * - `refused`: an error before there was a call.
- * - `repeated`: the stored response of an earlier call.
+ * `succeeded`, `failed`, `aborted`: as in the call record; without a call, the response was complete, the gateway failed, or the client
+ * left. `refused`: an error before there was a call. `repeated`: the stored response of an earlier call.
  */
 export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repeated';
 
-/**
- * A request and its result, completed when the response is closed and the call, if any, has ended. Logs, records, metrics and traces are
- * created from it.
- */
+/** A report is complete when the response is closed and the call, if any, has ended. Logs, records, metrics and traces use it. */
 export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
-/** Receives every report. It must return immediately. Its errors are logged and not passed on. */
+/** An observer must return immediately. Its errors are logged, not passed on. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** A report in progress; observers get this object itself. `CallReport` describes the members about the call. */
+/** Observers get this object itself. `CallReport` describes the members about the call. */
 export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
@@ -37,7 +31,7 @@ export class OpenReport extends HttpReport implements CallReport {
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
-  /** Duration from the arrival of the request's head to the end of the response. */
+  /** The time from the arrival of the request's head to the end of the response. */
   durationMs = 0;
   /** Set when the report is complete. */
   end: RequestEnd = 'aborted';
@@ -85,20 +79,18 @@ export class OpenReport extends HttpReport implements CallReport {
   }
 }
 
-/** Opens the trace of a call. `traceparent` is the client's header, which is not validated. */
+/** `traceparent`: the client's header, which is not validated. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
 interface ReportOptions {
   readonly clock: Clock;
-  /** A monotonic clock in milliseconds. */
   readonly monotonicMs: () => number;
   readonly logger: Logger;
   readonly observers: readonly RequestObserver[];
-  /** Null if calls are not traced. */
+  /** `null` if calls are not traced. */
   readonly openTrace: OpenTrace | null;
 }
 
-/** Opens a report for each request and passes it to the observers when it is complete. */
 export function createReports(options: ReportOptions): OpenHttpReport {
   const { logger, observers } = options;
   let hasWarned = false;
@@ -108,7 +100,7 @@ export function createReports(options: ReportOptions): OpenHttpReport {
       try {
         observe(report);
       } catch (error) {
-        // Logged once, because an observer that fails for one request is likely to fail for all.
+        // An observer that fails for one request probably fails for all.
         if (!hasWarned) logger.error({ err: error }, 'a request observer failed; further failures are not logged');
         hasWarned = true;
       }
@@ -118,7 +110,7 @@ export function createReports(options: ReportOptions): OpenHttpReport {
   return (arrival) => new OpenReport(arrival, options, notify);
 }
 
-/** @throws if the server has no observers. */
+/** @throws if the server has no observers */
 export function reportOf({ report }: { readonly report: HttpReport | null }): OpenReport {
   if (report instanceof OpenReport) return report;
   throw new Error('the server has no reports');

@@ -1,19 +1,18 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** The calls of a model with usage for which the model has no price. */
 export interface UnpricedUse {
   readonly model: string;
-  /** The key of the price, such as `perWebSearch` or `serviceTiers.flex`. */
+  /** The key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
   readonly price: string;
   readonly calls: number;
   readonly lastAtMs: number;
 }
 
-/** Maximum number of pairs of model and price. It is limited because names of tiers come from providers. */
+/** Names of tiers come from providers, so the number of pairs is limited. */
 const PAIRS_MAX = 1_000;
 
-/** Counts usage without a price since the start of the process, and logs the 1st, 10th, 100th … occurrence of each. */
+/** The log reports the 1st, 10th, 100th … occurrence of each. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -37,7 +36,6 @@ export class UnpricedUses {
     }
   }
 
-  /** Sorted by model and price. */
   list(): readonly UnpricedUse[] {
     return [...this.#uses.values()].sort(
       (left, right) => compare(left.model, right.model) || compare(left.price, right.price),

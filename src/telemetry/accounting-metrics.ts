@@ -1,6 +1,5 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** Metrics of reservations and settlement. */
 export const accountingMetrics: readonly NodeMetric[] = [
   ofNode.sum('faregate_reservations_open', 'calls', {
     help: 'Number of calls of this node that hold a reservation or are being admitted.',

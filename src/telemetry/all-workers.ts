@@ -5,48 +5,46 @@ import { shareInFlight } from '../lib/shared-reads.ts';
 import { createPrimaryMetrics, type PrimaryMetrics } from './primary-metrics.ts';
 import { addReports, countersOf, type MetricsReport, type MetricsText, printReports } from './summed-metrics.ts';
 
-/** A worker of the configured number of workers, whether or not it is running. */
+/** A configured worker may not be running. */
 export interface AskedWorker {
-  /** The number of the worker, beginning with 1. */
+  /** The first worker has number 1. */
   readonly number: number;
-  /** The connection to the worker; null while the worker is not running. */
+  /** `null` while the worker is not running. */
   readonly link: ProcessLink | null;
 }
 
-/** The readiness of a worker. `late`: it did not reply in time. `absent`: it is not running. */
+/** `late`: no reply in time. `absent`: not running. */
 export type WorkerReadiness = Readiness | 'late' | 'absent';
 
-/** Maximum wait for a worker's reply. It is longer than the second after which a worker reports that its database does not respond. */
+/** A worker needs up to a second to report that its database does not respond. */
 const READINESS_MS = 1_500;
 const REPORT_MS = 2_000;
 
 /**
- * The readiness and the metrics of all workers together. Each worker must reply before a deadline, so that one that hangs does not delay the others.
- *
- * Counters never decrease: if a worker does not reply or has exited, the sums contain its last reported counters.
+ * Each worker must reply before a deadline, so a hanging one does not delay the others. Counters never decrease: for a worker that does not
+ * reply or has exited, the sums contain its last reported counters.
  */
 export class AllWorkers {
   readonly #workers: () => readonly AskedWorker[];
   readonly #readinessInTime = new InTime(READINESS_MS);
   readonly #reportInTime = new InTime(REPORT_MS);
   readonly #lastCounters = new Map<number, MetricsReport>();
-  /** The sums of the counters of all workers that have exited. */
+  /** The sums of the counters of exited workers. */
   #ended: MetricsReport = [];
   #adding: Promise<void> = Promise.resolve();
   #primary: PrimaryMetrics | null = null;
 
-  /** @param workers returns all configured workers. */
   constructor(workers: () => readonly AskedWorker[]) {
     this.#workers = workers;
   }
 
-  /** Asks all workers for their readiness. Concurrent callers share one round of requests. */
+  /** Concurrent callers share one round of requests. */
   readonly readReadiness: ReadReadiness = shareInFlight(() => this.#readReadiness());
 
-  /** Returns the metrics of all workers. Concurrent scrapes get the same text. */
+  /** Concurrent scrapes get the same text. */
   readonly scrape = shareInFlight((): Promise<MetricsText> => this.#scrape());
 
-  /** Must be called when a worker has exited. The counters of its last report are kept. */
+  /** The worker has exited. The counters of its last report are kept. */
   left(number: number): void {
     const last = this.#lastCounters.get(number);
     this.#lastCounters.delete(number);
@@ -79,7 +77,7 @@ export class AllWorkers {
     return printReports([...reported, this.#ended, await this.#primary.report(isComplete)]);
   }
 
-  /** Returns the report of a worker; null if the worker does not reply in time. */
+  /** Returns `null` if the worker does not reply in time. */
   async #reportOf({ link }: AskedWorker): Promise<MetricsReport | null> {
     if (link === null) return null;
     const report = await this.#reportInTime.of(link.ask<MetricsReport>('report')).catch(() => null);
@@ -87,10 +85,7 @@ export class AllWorkers {
   }
 }
 
-/**
- * Combines the readiness of all workers. The result is ready if all workers are. A detail that all workers report appears once; other details name
- * their worker.
- */
+/** The gateway is ready if all workers are. A detail that all workers report appears once; other details name their worker. */
 export function readinessOfAll(workers: readonly (readonly [number: number, WorkerReadiness])[]): Readiness {
   const details = workers.map(([number, worker]) => [number, detailOf(worker)] as const);
   const common = details.reduce(

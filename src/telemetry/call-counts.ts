@@ -2,7 +2,6 @@ import { errorCatalogue } from '../errors/catalogue.ts';
 import { type UnitCounts, type UnitName, unitNames } from '../protocols/metering/usage-units.ts';
 import type { RequestEnd, RequestReport } from '../requests/request-report.ts';
 
-/** The members of a report that metrics use. */
 export type CountedReport = Pick<
   RequestReport,
   'kind' | 'status' | 'end' | 'errorCode' | 'model' | 'modelAsked' | 'durationMs' | 'chunks' | 'outcome'
@@ -15,13 +14,12 @@ interface CallTimes {
 
 const unitIndex: ReadonlyMap<string, number> = new Map(unitNames.map((name, index) => [name, index]));
 
-/** The counts of one pair of model and provider. */
 export class RouteCounts {
   readonly model: string;
   readonly provider: string;
-  /** Numbers of calls by end and error code. */
+  /** The keys are the end and the error code. */
   readonly ends = new Map<RequestEnd, Map<string, number>>();
-  /** Usage by unit, in the order of `unitNames`. */
+  /** The order is that of `unitNames`. */
   readonly units = new Float64Array(unitNames.length);
   chargedNano = 0n;
   chunks = 0;
@@ -37,7 +35,7 @@ export class RouteCounts {
   }
 
   addUnits(usage: UnitCounts): void {
-    // Iterating over the object's own members is faster than over `unitNames`, because most units are zero.
+    // Most units are zero, so this is faster than iterating over `unitNames`.
     for (const name in usage) {
       const count = usage[name as UnitName];
       if (count === 0) continue;
@@ -47,10 +45,10 @@ export class RouteCounts {
   }
 }
 
-/** Maximum number of pairs of model and provider that are counted separately. Configuration reloads can add any number of pairs. */
+/** Configuration reloads can add any number of pairs of model and provider. Further pairs are counted together. */
 const PAIRS_MAX = 2_000;
 
-/** Label values: `none` if there is nothing to name, and `other` in place of values that could be arbitrary. */
+/** The label is `none` if there is nothing to name, and `other` for values that could be arbitrary. */
 const NONE = 'none';
 const OTHER = 'other';
 
@@ -59,13 +57,13 @@ const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ 
 const codeLabel = (code: string | null): string => (code === null ? NONE : CODES.has(code) ? code : OTHER);
 
 /**
- * Counts requests and calls from their reports. A call is counted when its end is durable, so the sums agree with the call records and ledger entries
- * that this node has written since its start.
+ * A call is counted when its end is durable, so the sums agree with the call records and ledger entries that this node has written since
+ * its start.
  */
 export class CallCounts {
-  /** Numbers of requests by kind and status. */
+  /** The keys are the kind and the status. */
   readonly requests = new Map<string, Map<string, number>>();
-  /** Numbers of failed attempts by provider and code. */
+  /** The keys are the provider and the code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
   readonly #routes = new Map<string, Map<string, RouteCounts>>();
   readonly #timesOf: (model: string, provider: string) => CallTimes;
@@ -75,7 +73,7 @@ export class CallCounts {
     this.#timesOf = timesOf;
   }
 
-  /** Adds routes with a count of zero, so that Prometheus sees their first call as an increase. */
+  /** Prometheus sees the first call of a route as an increase only if the route starts at zero. */
   addRoutes(routes: readonly { readonly model: string; readonly provider: string }[]): void {
     for (const { model, provider } of routes) add(this.#routeOf(model, provider).ends, 'succeeded', NONE, 0);
   }

@@ -8,7 +8,7 @@ const ofRoute = metricsOf((counts: CallCounts) => counts.routes(), {
   provider: ({ provider }) => provider,
 });
 
-/** Yields a sample for each route and each unit that it has used. */
+/** A route has samples only for units that it has used. */
 function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterable<Sample> {
   for (const route of counts.routes()) {
     for (const [index, name] of unitNames.entries()) {
@@ -18,7 +18,7 @@ function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterab
   }
 }
 
-/** Returns the label of a unit, such as `cache_write_1h` for `cacheWrite1hTokens`. */
+/** For example, `cacheWrite1hTokens` becomes `cache_write_1h`. */
 export function unitLabel(name: UnitName): string {
   return name
     .replace(/Tokens$/, '')
@@ -35,7 +35,6 @@ function* pairs(counts: ReadonlyMap<string, ReadonlyMap<string, number>>): Itera
   for (const [outer, inner] of counts) for (const [label, value] of inner) yield { labels: [outer, label], value };
 }
 
-/** The metrics that `CallCounts` counts from reports. */
 export const callMetrics: readonly ReadMetric<CallCounts>[] = [
   {
     name: 'faregate_requests_total',

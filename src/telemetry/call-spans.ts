@@ -7,7 +7,7 @@ import type { RequestReport } from '../requests/request-report.ts';
 
 type SpanAttributes = Record<string, string | number | boolean>;
 
-/** A span, in a form that does not depend on the OpenTelemetry packages. */
+/** This type does not need the OpenTelemetry packages. */
 export interface CallSpan {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
@@ -27,11 +27,11 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** Returns the address of a provider; null if the configuration no longer contains the provider. */
+  /** Returns `null` if the configuration no longer contains the provider. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 
-/** Operation names from OpenTelemetry's GenAI conventions. For operations without a name in the conventions, the names are our own. */
+/** OpenTelemetry's GenAI conventions define these names, except where they have none for an operation. */
 const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   chat: 'chat',
   messages: 'chat',
@@ -43,10 +43,7 @@ const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   'images.edit': 'generate_content',
 };
 
-/**
- * Returns the spans of a call; the span of the request is the first one (`docs/tracing.md`). Spans contain no text of the client, no keys, and no
- * messages of the provider.
- */
+/** The first span is that of the request (`docs/tracing.md`). Spans contain no text of the client, keys, or messages of the provider. */
 export function callSpans(report: RequestReport, trace: CallTrace, sources: CallSpanSources): CallSpan[] {
   const { context } = trace;
   const operation = OPERATION_NAMES[report.operation as OperationName] ?? report.operation ?? 'call';

@@ -6,7 +6,6 @@ const ofPartition = metricsOf(({ database }: NodeFigures) => database.partitions
   partition: ({ number }) => String(number),
 });
 
-/** Metrics of the database and its connections. */
 export const databaseMetrics: readonly NodeMetric[] = [
   ofNode.lowest('faregate_database_up', '', {
     help: 'Whether the database responded within a second of this scrape: 1 or 0.',

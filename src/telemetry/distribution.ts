@@ -1,9 +1,9 @@
 import { type HistogramRow, labelled } from './metric.ts';
 
-/** Counts observed values in the buckets of a histogram, for one set of labels. */
+/** A histogram for one set of labels. */
 export class Distribution {
   readonly #bounds: readonly number[];
-  /** Counts per bucket. A bucket counts the values above the previous bound, up to its own; the last bucket counts the values above all bounds. */
+  /** A bucket counts values above the previous bound, up to its own; the last one counts values above all bounds. */
   readonly #counts: Float64Array;
   #count = 0;
   #sum = 0;
@@ -21,7 +21,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** Returns the samples of a Prometheus histogram: cumulative buckets, sum and count. */
+  /** Prometheus expects cumulative buckets, a sum and a count. */
   samples(name: string, labels: Readonly<Record<string, string>>) {
     let below = 0;
     const buckets = this.#bounds.map((bound, bucket) => {
@@ -37,7 +37,6 @@ export class Distribution {
   }
 }
 
-/** The distributions of a histogram, one for each set of labels. */
 export class Distributions {
   readonly row: HistogramRow;
   readonly #distributions: { readonly labels: Record<string, string>; readonly distribution: Distribution }[] = [];
@@ -46,7 +45,7 @@ export class Distributions {
     this.row = row;
   }
 
-  /** Adds a distribution. It must be called once for each set of labels. */
+  /** Call this once for each set of labels. */
   add(...values: readonly string[]): Distribution {
     const distribution = new Distribution(this.row.buckets);
     this.#distributions.push({ labels: labelled(this.row.labels, values), distribution });

@@ -12,20 +12,20 @@ interface ExposedMetrics {
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** The metrics of a process, which include the figures of its node at the time of a scrape. */
+/** The metrics include the figures of the node at the time of a scrape. */
 export interface Exposition {
-  /** Returns the metrics in the OpenMetrics text format. */
+  /** The format is OpenMetrics. */
   text(node: NodeFigures): Promise<MetricsText>;
   values(node: NodeFigures): Promise<MetricsReport>;
 }
 
 type OpenRegistry = Registry<OpenMetricsContentType>;
 
-/** Registers all metrics with prom-client, together with its default metrics of the process. */
+/** prom-client's default metrics of the process are included. */
 export function createExposition({ calls, distributions, callMetrics, nodeMetrics }: ExposedMetrics): Exposition {
   const registry: OpenRegistry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  // The registry collects every metric before it returns a promise, so concurrent scrapes do not mix their figures.
+  // The registry reads every metric before it returns a promise, so concurrent scrapes do not mix figures.
   let current: NodeFigures;
   for (const each of distributions) registerDistributions(each, registry);
   for (const row of callMetrics) registerRead(row, registry, () => calls);
@@ -43,7 +43,6 @@ export function createExposition({ calls, distributions, callMetrics, nodeMetric
   };
 }
 
-/** Registers a metric that is read from the figures at each scrape. */
 function registerRead<Figures>(
   { name, help, type, labels, read, ofWorkers = 'sum' }: ReadMetric<Figures>,
   registry: OpenRegistry,
@@ -72,8 +71,8 @@ function registerRead<Figures>(
 }
 
 /**
- * Registers distributions as a histogram. The values are counted outside prom-client: its Histogram looks up labels at each observation, which takes
- * ten times as long (`bench/metrics.ts`), and its counts cannot be set.
+ * prom-client's Histogram looks up labels at each observation, which takes ten times as long (`bench/metrics.ts`), and its counts cannot be
+ * set.
  */
 export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
   const { name, help } = distributions.row;
@@ -84,6 +83,6 @@ export function registerDistributions(distributions: Distributions, registry: Op
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: distributions.samples() }),
     reset: () => undefined,
   };
-  // The type of the parameter accepts only the library's own classes, but the registry uses only the members that `metric` has.
+  // The parameter's type accepts only the library's classes, but the registry uses only these members.
   registry.registerMetric(metric as unknown as Gauge);
 }

@@ -1,45 +1,39 @@
-/** One value of a metric. */
 export interface Sample {
-  /** The label values, in the order of the metric's label names. */
+  /** The order is that of the metric's label names. */
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface MetricRow {
-  /** The name of the metric. It follows the rules of OpenMetrics: the name of a counter ends in its unit and `_total`. */
+  /** OpenMetrics requires that the name of a counter ends in its unit and `_total`. */
   readonly name: string;
-  /** Label names. Label values come from the configuration or from lists in the code, never from accounts, keys or clients. */
+  /** Label values come from the configuration or from lists in the code, never from accounts, keys or clients. */
   readonly labels: readonly string[];
   readonly unit: string;
   readonly help: string;
-  /** How the values of several workers are combined. Required for gauges; absent for counters and histograms, which are summed. */
+  /** How the values of several workers are combined. Required for gauges; counters and histograms are always summed. */
   readonly ofWorkers?: OfWorkers;
 }
 
-export type OfWorkers = 'sum' | 'min' | 'max';
+type OfWorkers = 'sum' | 'min' | 'max';
 
-/** A metric that is read from figures at each scrape. */
+/** A scrape reads the metric from figures. */
 export interface ReadMetric<Figures> extends MetricRow {
   readonly type: 'counter' | 'gauge';
   read(figures: Figures): Iterable<Sample>;
 }
 
-/** A metric of observed values. */
 export interface HistogramRow extends MetricRow {
   readonly type: 'histogram';
   readonly buckets: readonly number[];
 }
 
-/** The help text of a metric, and a function that reads its value from an item; true is 1, false is 0. */
 interface Reading<Item> {
   readonly help: string;
   value(item: Item): number | boolean;
 }
 
-/**
- * Returns functions that create rows of metrics with a sample for each item. `sum`, `lowest` and `highest` create gauges, and specify how the values
- * of several workers are combined.
- */
+/** A row has a sample for each item. `sum`, `lowest` and `highest` create gauges and combine the values of several workers. */
 export function metricsOf<Figures, Item>(
   itemsOf: (figures: Figures) => Iterable<Item>,
   labels: Readonly<Record<string, (item: Item) => string>> = {},
@@ -80,7 +74,7 @@ export function histogram(
   return { type: 'histogram', name, labels, unit, buckets, help };
 }
 
-/** Upper bounds of the buckets of histograms: for seconds of database work, seconds of calls, and calls per batch. */
+/** Upper bounds for seconds of database work, seconds of calls, and calls per batch. */
 export const QUICK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const;
 export const SLOW_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;

@@ -18,7 +18,7 @@ import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
-/** All metrics except prom-client's default ones, in the order of `docs/metrics.md`. */
+/** The order is that of `docs/metrics.md`. prom-client's default metrics are not included. */
 export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gauge' | 'histogram' })[] = [
   ...callMetrics,
   ...Object.values(callHistograms),
@@ -26,7 +26,7 @@ export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gau
   ...nodeMetrics,
 ];
 
-/** The observers that a node's components call. Each takes a few microseconds at most. */
+/** Each call of an observer takes a few microseconds at most. */
 export interface NodeObservers {
   readonly request: RequestObserver;
   readonly admissions: AdmissionObserver;
@@ -36,17 +36,15 @@ export interface NodeObservers {
 
 export interface Metrics {
   readonly observers: NodeObservers;
-  /** Returns the metrics in the OpenMetrics text format. Concurrent scrapes share one text. */
+  /** The format is OpenMetrics. Concurrent scrapes share one text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-  /**
-   * Returns the metrics as values that can be added to those of other workers. A process must use either this or `scrape`, which renames counters.
-   */
+  /** Reports of workers can be added. A process must not also use `scrape`, which renames counters. */
   report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
- * Creates the metrics of a process. Counts are kept as plain numbers and given to prom-client at a scrape, because the library's own counters look up
- * labels at each increment. The library is loaded at the first scrape.
+ * prom-client's counters look up labels at each increment, so counts are plain numbers that it gets at a scrape. The library is loaded at
+ * the first scrape.
  */
 export function createMetrics(): Metrics {
   const times = distributionsOf(callHistograms);

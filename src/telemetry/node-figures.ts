@@ -4,12 +4,11 @@ import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
 import { metricsOf, type ReadMetric } from './metric.ts';
 
-/** The state of a node at the time of a scrape. */
 export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
-  /** The number of workers that the gateway was started with; 1 for a single process. */
+  /** Configured number of workers; 1 for a single process. */
   readonly workers: number;
-  /** Whether the node is ready, as in its `/readyz`. */
+  /** The value of `/readyz`. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
   readonly requestsInFlight: number;
@@ -18,7 +17,7 @@ export interface NodeFigures {
   readonly callsQueued: number;
   readonly reservations: { readonly open: number; readonly waiting: number; readonly doubtful: number };
   readonly settlements: { readonly waiting: number; readonly unwritten: number };
-  /** Number of calls of dead nodes that this process has recorded as unresolved since its start. */
+  /** Calls of dead nodes that this process has recorded as unresolved. */
   readonly callsUnresolved: number;
   readonly journal: { readonly entries: number; readonly fileBytes: number; readonly isWritable: boolean };
   readonly claims: number;
@@ -29,16 +28,16 @@ export interface NodeFigures {
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
     readonly pools: readonly PoolFigures[];
-    /** The partitions that the node has opened. `isSilent`: the last database request of a call to the partition timed out. */
+    /** `isSilent`: the last database request of a call to the partition timed out. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
-    /** Number of partitions that were added since the node started. */
+    /** Partitions that were added since the node started. */
     readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
-  /** Attempts since the start of the process, attempts in flight, and receivers with due notices. */
+  /** Attempts are counted since the start of the process. */
   readonly notices: {
     readonly delivered: number;
     readonly failed: number;
@@ -53,8 +52,8 @@ interface BodySizes {
   readonly diskBytes: number;
 }
 
-/** A database connection pool. Counts are since the start of the process. */
-export interface PoolFigures {
+/** Counts are since the start of the process. */
+interface PoolFigures {
   readonly name: string;
   readonly used: number;
   readonly connectionsMax: number;
@@ -69,7 +68,7 @@ export interface ProviderFigures {
   readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
-  /** Number of refused calls since the configuration of the provider last changed. */
+  /** A configuration change of the provider resets this count. */
   readonly callsRefused: number;
   readonly connectionsOpen: number;
   readonly credentials: CredentialCounts;
@@ -80,11 +79,10 @@ export interface RouteFigures {
   readonly provider: string;
   readonly providerModel: string;
   readonly state: RouteStatus['state'];
-  /** Number of accounts whose own breaker is open, because their calls keep failing. */
+  /** Accounts whose own breaker is open, because their calls keep failing. */
   readonly accountsLeftOut: number;
 }
 
 export type NodeMetric = ReadMetric<NodeFigures>;
 
-/** Creates rows of metrics without labels. */
 export const ofNode = metricsOf((node: NodeFigures) => [node]);

@@ -1,6 +1,5 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** Metrics of notices to accounts and operators. */
 export const noticeMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_notice_attempts_total',

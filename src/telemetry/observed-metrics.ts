@@ -1,6 +1,5 @@
 import { BATCH_BUCKETS, histogram, QUICK_BUCKETS } from './metric.ts';
 
-/** Histograms of admissions and settlements. */
 export const observedMetrics = {
   admission: histogram('faregate_admission_duration_seconds', 'seconds', QUICK_BUCKETS, {
     help: 'Duration of an admission until its result or error, including its wait for a batch.',

@@ -2,12 +2,9 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { servingMetrics } from './serving-metrics.ts';
 import type { MetricsReport } from './summed-metrics.ts';
 
-/**
- * The metrics of the primary process, which are added to those of its workers. They describe the process itself, and whether reports of workers are
- * missing.
- */
+/** Metrics of the primary process, which are added to those of its workers. */
 export interface PrimaryMetrics {
-  /** @param isComplete whether every worker has sent its report. */
+  /** `isComplete`: every worker has sent its report. */
   report(isComplete: boolean): Promise<MetricsReport>;
 }
 
@@ -19,7 +16,7 @@ export function createPrimaryMetrics(workers: number): PrimaryMetrics {
     return new Gauge({ name, help, registers: [registry], aggregator: ofWorkers });
   };
   gaugeOf('faregate_workers').set(workers);
-  // The primary is not a worker, so it adds 0 to the sum of reporting workers.
+  // The primary is not a worker, so it adds 0.
   gaugeOf('faregate_workers_reporting').set(0);
   const ready = gaugeOf('faregate_ready');
   return {

@@ -10,7 +10,6 @@ const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
   provider_model: ({ providerModel }) => providerModel,
 });
 
-/** Metrics of providers, their credentials, and the breakers of routes. */
 export const providerMetrics: readonly NodeMetric[] = [
   ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
     help: 'Number of calls in flight at a provider.',

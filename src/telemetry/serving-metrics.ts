@@ -1,6 +1,5 @@
 import { type NodeMetric, ofNode } from './node-figures.ts';
 
-/** Metrics of the process, its requests, and the resources that they use. */
 export const servingMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_build_info',

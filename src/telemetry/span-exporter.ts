@@ -8,22 +8,21 @@ import type { TraceContext } from '../lib/trace-context.ts';
 import { programVersion } from '../lib/version.ts';
 import type { CallSpan } from './call-spans.ts';
 
-/** A queue of spans that are exported in the background. */
-export interface SpanSink {
-  /** Adds a span, or drops it if the queue is full. */
+interface SpanSink {
+  /** A full queue drops the span. */
   add(span: CallSpan): void;
-  /** Exports the remaining spans. It takes at most two seconds. */
+  /** Exports the remaining spans. This takes at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface ExportTiming {
-  /** Time for which a span waits, so that several spans are exported together. */
+  /** A span waits this long to be exported together with others. */
   readonly delayMs: number;
 }
 
 export const EXPORT_TIMING: ExportTiming = { delayMs: 5_000 };
 
-/** The OpenTelemetry packages for traces. They are optional peer dependencies in `package.json`. */
+/** These are optional peer dependencies in `package.json`. */
 const TRACING_PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/resources',
@@ -43,7 +42,7 @@ const STATUS_UNSET = 0;
 const STATUS_ERROR = 2;
 const EXPORTED = 0;
 
-/** @throws if the OpenTelemetry packages are not installed. */
+/** @throws if the OpenTelemetry packages are not installed */
 export async function loadSpanExporter(
   { endpoint, headers, serviceName }: TracingConfig,
   { logger, nowMs, timing }: { readonly logger: Logger; readonly nowMs: () => number; readonly timing: ExportTiming },
@@ -79,14 +78,14 @@ function loadPackages() {
   });
 }
 
-/** Returns an error with advice if a package is not installed; returns other errors unchanged. */
+/** If a package is not installed, the error says how to install it. Other errors are returned unchanged. */
 export function missingPackages(error: unknown): unknown {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return error;
   const message = `The "tracing" section of the configuration needs packages that are not installed. Install them (npm install --no-save ${TRACING_PACKAGES.join(' ')}), or remove the section.`;
   return new Error(message, { cause: error });
 }
 
-/** Wraps an exporter. Its failures are logged at most once a minute, and are not passed on. */
+/** A failure is logged at most once a minute, and not passed on. */
 function withWarnings(exporter: SpanExporter, logger: Logger, nowMs: () => number): SpanExporter {
   let lostSpans = 0;
   let warnedAtMs = Number.NEGATIVE_INFINITY;
@@ -140,7 +139,6 @@ function spanContext({ traceId, spanId, isSampled }: TraceContext, isRemote: boo
   return { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote };
 }
 
-/** Converts milliseconds to seconds and nanoseconds, rounded to microseconds. */
 function hrTime(ms: number): HrTime {
   const micros = Math.round(ms * 1_000);
   const seconds = Math.floor(micros / 1_000_000);

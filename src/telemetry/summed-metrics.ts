@@ -1,6 +1,5 @@
 import { AggregatorRegistry, type OpenMetricsContentType, Registry } from 'prom-client';
 
-/** The metrics of one process as values. */
 export type MetricsReport = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface MetricsText {
@@ -10,20 +9,20 @@ export interface MetricsText {
 
 const GROWING: readonly string[] = ['counter', 'histogram'];
 
-/** Returns the counters and histograms of a report. Gauges are omitted, because they are meaningless when their process does not respond. */
+/** A gauge is meaningless when its process does not respond. */
 export function countersOf(report: MetricsReport): MetricsReport {
   // The library declares `type` as a number, but its values are words.
   return report.filter(({ type }) => GROWING.includes(type as unknown as string));
 }
 
-/** Combines reports: sums counters and histograms, and combines each gauge as its row specifies. */
+/** Each gauge is combined as its row specifies; all other metrics are summed. */
 export function addReports(reports: readonly MetricsReport[]): Promise<MetricsReport> {
   return added(reports).getMetricsAsJSON();
 }
 
-/** Combines reports into one text in the OpenMetrics format. */
+/** The format is OpenMetrics. */
 export async function printReports(reports: readonly MetricsReport[]): Promise<MetricsText> {
-  // The library appends `_total` to the names of summed counters, even if they already end in it.
+  // The library appends `_total` to names of summed counters, even if they already end in it.
   const named = reports.map((report) =>
     report.map((metric) => ({ ...metric, name: metric.name.replace(/_total$/, '') })),
   );

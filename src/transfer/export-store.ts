@@ -18,15 +18,12 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** Maximum number of rows of a table in memory. It is divided by the number of partitions, each of which has its own cursors. */
+/** The limit of rows in memory is divided among the partitions, each of which has its own cursors. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/**
- * Maximum number of rows in memory for tables without accounts, where a row (an audit log entry, a price list) can have some hundred
- * kilobytes.
- */
+/** A row without an account, such as an audit log entry or a price list, can have some hundred kilobytes. */
 const WHOLE_ROWS_MAX = 250;
-/** Maximum number of stored responses in memory, each of which can be as large as a response body. */
+/** A stored response can be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -35,7 +32,7 @@ const readDatabase: Statement = {
 };
 
 /**
- * Locks the call records, so that none of their tables is dropped. The snapshot must begin after this: a table could be dropped between an
+ * No table of call records can be dropped while this lock is held. The snapshot must begin after it: a table could be dropped between an
  * earlier snapshot and the lock.
  */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
@@ -68,9 +65,9 @@ interface States {
 }
 
 /**
- * Opens one consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last of them. Every
- * voucher that granted something in the export is therefore also redeemed there. An import makes redeemed vouchers available again if they
- * granted nothing (docs/decisions/0065-books-of-several-partitions.md).
+ * Opens a consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last one: every
+ * voucher that granted something in the export is then also redeemed there. An import makes redeemed vouchers that granted nothing
+ * available again (`docs/decisions/0065-books-of-several-partitions.md`).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
   const known = await readPartitions(database.pool('admin'));
@@ -128,7 +125,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** Returns all accounts in the order of their ids. */
+    /** Accounts are in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
@@ -143,7 +140,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
         }
       }
     },
-    /** Returns the rows of tables without accounts. A row that exists in several partitions is returned once. */
+    /** A row that exists in several partitions is returned once. */
     async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
       type Keyed = ExportedRow & { readonly key?: string };
       for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {

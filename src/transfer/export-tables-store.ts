@@ -3,17 +3,14 @@ import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '..
 import type { Statement, StoredRow } from '../db/database.ts';
 import type { ExportedTable } from './tables.ts';
 
-/**
- * The SQL that reads the exported tables. Each statement reads a whole table in index order through a cursor. All cursors over rows of
- * accounts advance in account order, so that all of them reach the rows of an account at the same time.
- */
+/** Each statement reads a whole table in index order through a cursor. Cursors over rows of accounts advance together, in account order. */
 
-/** A row as JSON produced by the database. */
+/** The database produces the row as JSON. */
 export interface ExportedRow {
   readonly row: string;
 }
 
-/** A row of an account, with the additional columns of its statement. */
+/** An account's row has the additional columns of its statement. */
 export interface AccountRow extends StoredRow, ExportedRow {
   readonly account_id: string;
   /** The id of a key, or of the call of a slot. */
@@ -39,29 +36,25 @@ function read(
   };
 }
 
-/**
- * Reads a table in account order. Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all
- * months.
- */
+/** Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all months. */
 const readByAccount = (table: ExportedTable, key: string, { columns = '', ...options }: Options = {}): Statement =>
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
-/** Selects only summaries of dropped records whose drop is complete. */
+/** Selects summaries of dropped records whose drop is complete. */
 const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`,
 };
 
-/** Omits the partition number, which is valid only in this database. */
+/** The partition number is valid only in this database. */
 export const ACCOUNTS = read('accounts', 't.id', {
   row: `to_jsonb(t) - 'partition_no'`,
   columns: ', t.id, t.partition_no::int as partition',
 });
 
 /**
- * Describes a table in which calls in flight change columns. These columns are added after the calls' reservations are released; the other
- * columns are the database's JSON.
+ * Calls in flight change the columns `columns`. These are written after the reservations are released; the others are the database's JSON.
  */
 function withCounts(
   table: ExportedTable,
@@ -75,7 +68,7 @@ function withCounts(
   return read(table, order, { row: `to_jsonb(t) - array[${names}]`, columns: `, ${columns.of('t')}` });
 }
 
-/** The tables that calls in flight change, and the reservations of these calls. */
+/** Tables that calls in flight change, and the reservations of these calls. */
 export const STATE = {
   balances: withCounts('balances', 't.account_id', BALANCES),
   key_limits: withCounts('key_limits', 't.account_id, t.key_id', KEY_LIMITS),
@@ -107,11 +100,11 @@ export const OF_PARTITION = {
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Selects the responses of completed calls. Claims of calls in flight are not exported. */
+  /** Claims of calls in flight are not exported. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Tables without an account. Rows of a table that exists in each partition have a `key` for deduplication. Uses primary keys. */
+/** Rows that exist in each partition have a `key` for deduplication. Uses primary keys. */
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
   price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),

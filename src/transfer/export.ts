@@ -16,10 +16,9 @@ interface ExportDependencies {
 const TEXT_BYTES_MAX = 64 * 1024;
 
 /**
- * Yields the whole database as lines of text (`format.ts`) from one snapshot, while calls continue. The export contains the reservations of
- * calls in flight as released; these calls settle only in this database.
- *
- * @throws TransferError if an account has no balance.
+ * Yields lines (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are exported as released; these calls
+ * settle only in this database.
+ * @throws TransferError if an account has no balance
  */
 export async function* exportDatabase(dependencies: ExportDependencies): AsyncGenerator<string> {
   const { directory, schema, clock, textBytesMax = TEXT_BYTES_MAX, rowsMax } = dependencies;
@@ -52,7 +51,7 @@ async function* linesOf(
   lines: LinesOut,
   bytesMin: number,
 ): AsyncIterable<string> {
-  /** Writes the rows of a table. Returns their number and the sum of their amounts. */
+  /** Returns the number of rows and the sum of their amounts. */
   async function* written(
     table: AccountTable,
     onRow: (row: AccountRow) => void = () => undefined,

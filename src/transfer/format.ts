@@ -17,18 +17,18 @@ export const FORMAT = 1;
 
 export interface ExportHead {
   readonly format: number;
-  /** Schema version, as `faregate db status` shows it. */
+  /** `faregate db status` shows this version. */
   readonly schema: number;
-  /** The database identity. An import adopts it, so that journals of the nodes still belong to the database. */
+  /** An import adopts this identity, so that journals of the nodes still belong to the database. */
   readonly identity: string;
-  /** Whether the balances are those of the demo; `null` if no gateway has used the database. */
+  /** True if the balances are those of the demo; `null` if no gateway has used the database. */
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Totals of an account. Amounts are nano-yuan as text. */
+/** Amounts are nano-yuan as text. */
 export interface AccountEnd {
   readonly account: string;
   readonly balance: string;
@@ -41,16 +41,16 @@ export interface AccountEnd {
 export interface ExportEnd {
   readonly rows: Readonly<Record<string, number>>;
   readonly accounts: number;
-  /** Number of accounts whose balance differed from the sum of their ledger entries at the export. */
+  /** The balance of these accounts differed from the sum of their ledger entries. */
   readonly unsoundAccounts: number;
   readonly balances: string;
   readonly entriesSum: string;
   readonly chargesSum: string;
-  /** SHA-256 of all bytes before this line. */
+  /** The digest of all bytes before this line. */
   readonly sha256: string;
 }
 
-/** The file is not an export, is incomplete or damaged, or does not match the database. The message tells the user what to do. */
+/** The file is not an export, is incomplete or damaged, or does not fit the database. The message tells the user what to do. */
 export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);
@@ -71,13 +71,12 @@ export function readLine(line: string): { readonly name: string; readonly json: 
   return { name, json };
 }
 
-/** Parses the last line of an export. Returns `null` for other lines. */
+/** Returns `null` for other lines. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;
 }
 
-/** Whether the account's balance equals the sum of its ledger entries. */
 export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolean {
   return end.balance === end.entriesSum;
 }
@@ -85,7 +84,7 @@ export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolea
 export class LineDigest {
   readonly #hash = createHash('sha256');
 
-  /** @param lines complete lines with their line breaks. */
+  /** `lines`: complete lines with their line breaks. */
   add(lines: string): void {
     this.#hash.update(lines);
   }

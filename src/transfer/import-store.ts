@@ -17,7 +17,7 @@ import {
   readColumns,
 } from './tables.ts';
 
-/** The SQL of an import, which is one transaction. Rows are inserted as the JSON that the database exported. */
+/** An import is one transaction. Rows are inserted as the JSON that the database exported. */
 
 const listNodes: Statement = {
   name: 'import.list-nodes',
@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Locks the tables, so that others cannot write while rows are inserted and compared. A starting gateway waits. */
+/** Nobody else can write while rows are inserted and compared. A starting gateway waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -47,10 +47,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** Columns that apply only to the exported database. An import leaves them at their defaults. */
+/** An import keeps the defaults of these columns, which apply only to the exported database. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** @param columns the columns of the table that the file contains; other columns keep their defaults. */
+/** Columns that the file does not contain keep their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -61,7 +61,7 @@ select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
 
-/** Whether the table's rows are in the partition of their account, rather than in each partition. */
+/** False for tables that each partition has. */
 export const isOfAccount = (table: ExportedTable): boolean =>
   HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
 
@@ -70,7 +70,7 @@ const selectPlace: Statement = {
   text: 'select partition_no::int as place from accounts where id = $1::text',
 };
 
-/** Restarts the usage sums at the first call record. Refunds were queued when their entries were inserted. */
+/** The usage sums start again at the first call record. Refunds were queued when their entries were inserted. */
 const recomputeUsage: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
@@ -79,7 +79,7 @@ const recomputeUsage: Statement = {
 const droppedSums = (key: readonly string[]): string => `(${[...key, ...ROLLUP_SUMS].join(', ')})
 select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`;
 
-/** Adds the summaries of dropped records to the sums, because no record can rebuild them. */
+/** No record can rebuild the sums of dropped records, so their summaries are added. */
 const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
@@ -101,7 +101,7 @@ const SUMS = selection({
   chargesSum: textColumn('c.charges_sum'),
 });
 
-/** Reads totals of accounts in this database. Uses primary keys. */
+/** Uses primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
   text: `select ${SUMS.list}
@@ -122,17 +122,15 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Lists redemptions from the last hour before the export; older ones are in every snapshot. Reads the whole table. */
+/** Older redemptions are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/**
- * Finds redemptions that granted nothing. A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key.
- */
-const findNotGiven: Statement = {
+/** A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
+const findUngranted: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
 where not exists (select from ledger_entries e where e.account_id = v.account_id and e.idempotency_key = 'voucher ' || v.code_hash)
@@ -146,7 +144,7 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-/** Runs `work` in one transaction over the directory and all partitions, without a time limit. */
+/** The transaction covers the directory and all partitions, and has no time limit. */
 export const importInto = <Result>(
   directory: DirectoryDatabase,
   work: (writer: ImportWriter) => Promise<Result>,
@@ -158,11 +156,11 @@ export const importInto = <Result>(
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 
-/** A `place` is the number of a partition. */
+/** `place`: a partition number. */
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
-  /** Runs a statement in the directory, then in each partition. */
+  /** The directory is first. */
   async function* ofEachHome<Row>(statement: (home: Home) => Statement): AsyncGenerator<readonly [Row[], number]> {
     yield [await directory.query<Row>(statement('directory')), 0];
     for (const [number, partition] of partitions.entries())
@@ -171,7 +169,7 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Prevents others from writing until the transaction ends. */
+    /** Nobody else can write until the transaction ends. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
@@ -184,7 +182,7 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** Specifies the columns that inserted rows of a table have. */
+    /** Later rows of the table have these columns. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
@@ -195,44 +193,44 @@ async function createWriter(directory: LongTransaction) {
     async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    /** Creates the call record tables of a month such as `2026-11`. */
+    /** A month is such as `2026-11`. */
     async prepareMonth(month: string): Promise<void> {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows into one partition, or into all partitions if each of them has the table's rows. */
+    /** If each partition has the table's rows, they are inserted into all partitions. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** Returns the partition of an account; `null` if the account does not exist. */
+    /** Returns `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Schedules the usage sums for recomputation and adds those of dropped records. Call it after the last row. */
+    /** Call this after the last row. It also adds the sums of dropped records. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** Returns totals of accounts in a partition. Missing accounts are omitted. */
+    /** Missing accounts are omitted. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** Counts the rows of each table. If each partition has the table's rows, they are counted in the first one. */
+    /** If each partition has the table's rows, they are counted in the first one. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** Removes redemptions that are newer than the snapshot of their accounts. Returns the number of removed redemptions. */
+    /** A redemption can be newer than the snapshot of its account. Returns the number of removed redemptions. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));
       for (const [place, those] of Map.groupBy(late, (each) => each.place)) {
         const names = fieldsOf(those, 'accountId', 'codeHash');
-        const found = await partitions[place]!.query<{ code_hash: string }>(findNotGiven, names);
+        const found = await partitions[place]!.query<{ code_hash: string }>(findUngranted, names);
         await directory.query(removeRedemptions, [toArray(found.map(({ code_hash: codeHash }) => codeHash))]);
         removed += found.length;
       }

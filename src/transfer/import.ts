@@ -14,14 +14,14 @@ import {
 import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
 import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
-/** The result of an import, counted in the database after the last row. */
+/** The database counts these after the last row. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** Number of removed redemptions, which were newer than the snapshot of their accounts. */
+  /** These redemptions were newer than the snapshot of their accounts and were removed. */
   readonly lateRedemptions: number;
-  /** Ids of accounts whose balance already differed from the sum of their ledger entries when they were exported. */
+  /** The balance of these accounts differed from the sum of their ledger entries already in the export. */
   readonly unsound: readonly string[];
 }
 
@@ -32,25 +32,23 @@ interface ImportDependencies {
 }
 
 /**
- * The oldest schema whose exports can be imported. Columns and tables that later migrations added keep their defaults. A migration for
- * which defaults are not sufficient raises this to its own version.
+ * The oldest schema whose exports can be imported. Columns and tables of later migrations keep their defaults. A migration that needs more
+ * than defaults raises this to its own version.
  */
 const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
-/** The first schema in which everything that a voucher grants has an idempotency key derived from its code. */
-const GIFTS_KEYED_SINCE = 48;
-/** Columns of earlier schemas. They are ignored. */
+/** From this schema on, everything that a voucher grants has an idempotency key derived from its code. */
+const GRANTS_KEYED_SINCE = 48;
+/** Earlier schemas had these columns. They are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * Imports an export into an empty database, completely or not at all. It fails if the file is incomplete, damaged or of an unsupported
- * version, or if an account's totals differ from those in the file. Accounts are spread evenly over the partitions.
- *
- * @param lines without line breaks
- * @throws TransferError if nothing was imported.
+ * The import is complete or does not happen. It fails if the file is incomplete, damaged or of an unsupported version, or if an account's
+ * totals differ from those in the file. `lines` have no line breaks.
+ * @throws TransferError if nothing was imported
  */
 export function importDatabase(
   lines: AsyncIterable<string>,
@@ -63,7 +61,7 @@ export function importDatabase(
     let head: ExportHead | null = null;
     let end: ExportEnd | null = null;
     for await (const line of lines) {
-      if (end !== null) throw new TransferError('The file has more lines after the line that ends it.');
+      if (end !== null) throw new TransferError('The file continues after its end line.');
       const { name, json } = readLine(line);
       if (name === 'end') {
         end = parseJson(json) as ExportEnd;
@@ -90,12 +88,12 @@ export function importDatabase(
     await batches.write();
     await writer.recomputeUsage();
     const rows = await compareRows(writer, end, batches.accounts);
-    const lateRedemptions = head.schema < GIFTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
+    const lateRedemptions = head.schema < GRANTS_KEYED_SINCE ? 0 : await writer.removeLateRedemptions(head.exportedAt);
     return { head, end, rows, lateRedemptions, unsound: batches.unsound };
   });
 }
 
-/** Earlier versions created accounts and redeemed vouchers in several steps, and exported those that were incomplete. */
+/** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
 const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
@@ -123,7 +121,7 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
   );
 }
 
-/** Whether the database is marked as a demo after the import. Once set, the mark never changes. */
+/** Returns whether the database is marked as a demo after the import. A mark never changes. */
 async function markOf({ isDemo }: ExportHead, writer: ImportWriter): Promise<boolean | null> {
   const isHere = await writer.isDemo();
   if (isHere === null || isHere === isDemo) return isDemo;
@@ -175,26 +173,26 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** Applied to JSON that the database produced, where quotes in texts are escaped with a backslash. */
+/** The patterns match the database's JSON, which escapes quotes in texts with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
 const valueIn = (pattern: RegExp, row: string): string => pattern.exec(row)?.[1] ?? '';
 
-/** Writes rows in table order and compares the totals of accounts in the file and in the database. */
+/** Rows are written in table order. The totals of each account in the file and in the database are compared. */
 class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** For each table, the rows by partition. */
+  /** Each table has its rows by partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** The account of the last row and its partition. The rows of an account are consecutive. */
+  /** The last row belongs to this account. The rows of an account are consecutive. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
-  /** Accounts whose rows have all been written or are in this batch. */
+  /** All rows of these accounts have been written or are in this batch. */
   #ended: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter) {
@@ -233,7 +231,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Returns the partition of a row. Accounts are assigned to partitions in turn; 0 for rows without a partition. */
+  /** Accounts are assigned to partitions in turn. The result is 0 for rows without a partition. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };

@@ -9,23 +9,21 @@ import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 import type { AccountRow, STATE } from './export-tables-store.ts';
 
-/** An account's rows that calls in flight change, and the reservations of these calls. */
+/** Calls in flight change these rows. Their reservations are included. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
 export interface ReleasedAccount {
   readonly balanceNano: bigint;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
-  /** `keyId`: the limited key; empty for limits of the account itself. */
+  /** `keyId` is empty for limits of the account itself. */
   readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly subscriptionRows: readonly string[];
-  /** Ids of calls in flight, whose slots are not exported. */
+  /** The slots of these calls in flight are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
 }
 
-/**
- * Releases all reservations of an account, as if its calls in flight had never been admitted. Returns `null` if the account has no balance.
- */
+/** Returns the account as if its calls in flight had never been admitted; `null` if it has no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   const accounts = toAccounts(rows.balances);
   addKeys(accounts, rows.key_limits);
@@ -66,7 +64,7 @@ function toJson(value: SqlValue): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** Prevents a new period from beginning during the release, so that today's usage of keys does not change. */
+/** No new period begins during the release, so today's usage of keys does not change. */
 const NO_PERIODS: RunningPeriods = {
   today: '',
   nowMs: Number.POSITIVE_INFINITY,

@@ -2,11 +2,11 @@ import type { AccountRow } from './export-tables-store.ts';
 import { TransferError } from './format.ts';
 
 interface Cursor {
-  /** Returns the next rows of a table. Fewer than `rowsMax` rows mean that none follow. */
+  /** If there are fewer rows than `rowsMax`, none follow. */
   fetch(rowsMax: number): Promise<readonly AccountRow[]>;
 }
 
-/** Reads a table's rows by account. Accounts must be requested in the order of their ids. */
+/** Accounts must be requested in the order of their ids. */
 export class RowsByAccount {
   readonly #cursor: Cursor;
   readonly #rowsMax: number;
@@ -14,13 +14,12 @@ export class RowsByAccount {
   #next = 0;
   #isAtEnd = false;
 
-  /** @param rowsMax maximum number of rows in memory. */
   constructor(cursor: Cursor, rowsMax: number) {
     this.#cursor = cursor;
     this.#rowsMax = rowsMax;
   }
 
-  /** Returns the rows of an account, in batches. Rows of earlier accounts that were not requested are skipped. */
+  /** Rows of earlier accounts that were not requested are skipped. */
   async *of(accountId: string): AsyncGenerator<readonly AccountRow[]> {
     for (;;) {
       const rows = this.#rows;
@@ -43,7 +42,7 @@ export class RowsByAccount {
 
   async #fetch(): Promise<void> {
     let last = this.#rows.at(-1)?.account_id ?? '';
-    // Drops the current rows before the next ones are fetched, so that memory never contains both.
+    // Memory never contains both the current and the next rows.
     this.#rows = [];
     this.#rows = await this.#cursor.fetch(this.#rowsMax);
     this.#next = 0;

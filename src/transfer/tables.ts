@@ -1,15 +1,12 @@
 import type { Statement } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 
-/**
- * Lists every table of the schema. For each table, either its rows are exported or the reason is given why they are not.
- * `test/transfer/tables.test.ts` compares the lists with the schema, so that no table is forgotten.
- */
+/** Every table is exported or has a reason why not. `test/transfer/tables.test.ts` compares these lists with the schema. */
 
-/** The partition of an account. It is not exported, because it applies to one database only. */
+/** A partition number applies to one database only, so it is not exported. */
 export const PLACE_COLUMN = 'partition_no';
 
-/** The order in which tables are imported: referenced tables come first. */
+/** Referenced tables come first, as an import requires. */
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
@@ -46,7 +43,7 @@ export const EXPORTED_TABLES = [
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 
-/** Tables that every partition has, because calls of any account can refer to their rows. Each row is exported once. */
+/** Every partition has these tables, because calls of any account can refer to their rows. Each row is exported once. */
 export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lists', 'dropped_months']);
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
@@ -87,7 +84,7 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 group by c.relname`,
 };
 
-/** Reads the columns of all exported tables. The directory's schema contains all of them, because it includes the first partition. */
+/** The directory's schema includes the first partition, so it contains all tables. */
 export async function readColumns(directory: DirectoryQueryable): Promise<Record<ExportedTable, readonly string[]>> {
   const found = await directory.query<{ name: string; columns: string[] }>(listColumns);
   const columns = new Map(found.map((row) => [row.name, row.columns]));

@@ -563,21 +563,6 @@ describe(`keys`, { timeout: 60_000 }, () => {
     assert.match(refused.json.error.message, /expired/);
   });
 
-  test('follow the state of their account at once: suspended, active again, not verified, verified again', async () => {
-    const account = await g.createAccount();
-    const change = async (fields: object) =>
-      assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, fields)).status, 200);
-    assert.equal(await state(g.url, account.key), 200);
-    await change({ status: 'suspended' });
-    assert.match((await chat(account)).json.error.message, /suspended/);
-    await change({ status: 'active' });
-    assert.equal(await state(g.url, account.key), 200);
-    await change({ verified: false });
-    assert.match((await chat(account)).json.error.message, /not verified/);
-    await change({ verified: true });
-    assert.equal((await chat(account)).status, 200);
-  });
-
   test('let a call that has begun finish when they are revoked', async () => {
     const account = await g.createAccount();
     const respond = g.provider.respond;
@@ -771,24 +756,6 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
     assert.equal(new Set([id, ...free.map((response) => response.body.id)]).size, 3);
   });
 
-  test('gets one entry for one Idempotency-Key that is sent many times at once', async () => {
-    const account = await g.createAccount({ balanceYuan: '0' });
-    const key = { 'idempotency-key': 'at-once' };
-    const responses = await Promise.all(Array.from({ length: 12 }, () => topUp(account.id, '5', {}, key)));
-    for (const response of responses) {
-      assert.deepEqual(response, { status: 201, body: { entryId: entryId(account.id, 1), balanceYuan: '5' } });
-    }
-    // With two payloads one wins, and only its own repeats agree with it.
-    const mixed = await Promise.all(
-      Array.from({ length: 12 }, (_, i) =>
-        adjust(account.id, i % 2 === 0 ? '1' : '2', 'x', { 'idempotency-key': 'mixed' }),
-      ),
-    );
-    assert.equal(mixed.filter(({ status }) => status === 201).length, 6);
-    assert.equal(mixed.filter(({ status }) => status === 409).length, 6);
-    assert.equal((await readAll(g, `/accounts/${account.id}/ledger`, 10)).length, 2);
-  });
-
   test('accepts visible ASCII for an Idempotency-Key, and nothing else', async () => {
     const account = await g.createAccount({ balanceYuan: '0' });
     assert.equal((await topUp(account.id, '1', {}, { 'idempotency-key': '~"{}\\' })).status, 201);
@@ -902,30 +869,13 @@ describe(`calls`, { timeout: 60_000 }, () => {
     });
   });
 
-  test('that failed are recorded too, without usage and charge', async () => {
-    const expected = made.find(({ status }) => status === 'failed')!;
-    const { body } = await g.admin('GET', `/calls/${expected.id}`);
-    assert.deepEqual(
-      [body.status, body.httpStatus, body.errorCode, body.usage, body.chargeYuan],
-      ['failed', 500, 'upstream_error', null, null],
-    );
-  });
-
-  test('are listed newest first by every filter, alone and together, page by page', async () => {
+  test('are listed newest first from one time to another, in any offset, page by page', async () => {
     const at = (index: number) => encodeURIComponent(made[index]!.startedAt);
     const between = (from: number, to: number) => ({
       query: `from=${at(from)}&to=${at(to)}`,
       picks: (_call: (typeof made)[number], i: number) => i >= from && i < to,
     });
     const filters: { query: string; picks: (call: (typeof made)[number], index: number) => boolean }[] = [
-      { query: '', picks: () => true },
-      { query: `accountId=${accounts[0]!.id}`, picks: (call) => call.accountId === accounts[0]!.id },
-      { query: `accountId=${NOBODY}`, picks: () => false },
-      { query: `keyId=${accounts[0]!.keyId}`, picks: (call) => call.keyId === accounts[0]!.keyId },
-      { query: 'model=test-both', picks: (call) => call.model === 'test-both' },
-      { query: 'model=test', picks: () => false },
-      { query: 'status=failed', picks: (call) => call.status === 'failed' },
-      { query: 'status=unresolved', picks: () => false },
       { query: `from=${at(10)}`, picks: (_call, i) => i >= 10 },
       { query: `to=${at(10)}`, picks: (_call, i) => i < 10 },
       between(5, 17),
@@ -933,15 +883,6 @@ describe(`calls`, { timeout: 60_000 }, () => {
       {
         query: `from=${encodeURIComponent(made[10]!.startedAt.replace('04:', '12:').replace('Z', '+08:00'))}`,
         picks: (_call, i) => i >= 10,
-      },
-      {
-        query: `accountId=${accounts[0]!.id}&keyId=${accounts[0]!.keyId}&model=test-chat&status=succeeded&from=${at(2)}&to=${at(20)}`,
-        picks: (call, i) =>
-          call.keyId === accounts[0]!.keyId &&
-          call.model === 'test-chat' &&
-          call.status === 'succeeded' &&
-          i >= 2 &&
-          i < 20,
       },
     ];
     for (const { query, picks } of filters) {
@@ -1039,19 +980,6 @@ where datname = current_database() and query ilike 'listen %'`,
     assert.equal(new Set(responses.map((response) => JSON.stringify(response))).size, 1);
     assert.deepEqual(await account.money(), { balanceNano: 5_000_000_000n, heldNano: 0n });
     assert.equal((await second.admin('GET', `/accounts/${account.id}/ledger`)).body.data.length, 1);
-  });
-
-  test('needs a token that cannot be guessed: others are refused at start', async () => {
-    const databases = servedOf(first.stored.openAnother());
-    const config = parseConfig(testConfigText('http://127.0.0.1:9'), 'test.yaml', {});
-    for (const [token, message] of [
-      ['x'.repeat(15), /an admin token has 15 characters/],
-      ['change-me-before-production', /an admin token is a placeholder/],
-    ] as const) {
-      const options = { config, databases, logger: silentLogger, adminTokens: [ADMIN_TOKEN, token] };
-      await assert.rejects(createGateway(options), message);
-    }
-    await databases.directory.close();
   });
 
   test('needs a token: without one configured every request is refused', async () => {

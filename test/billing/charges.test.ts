@@ -2,28 +2,26 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { event, json, sse } from '../support/provider.ts';
+import { json } from '../support/provider.ts';
 import { until } from '../support/until.ts';
 import { bodies, CHAT, chargeOf, MESSAGES, RESPONSES } from './charged.ts';
 
-/** What providers bill besides plain tokens: tiers, speeds, the length of the input, audio, and tools that they run. */
+/**
+ * What providers bill besides plain tokens: tiers, speeds and regions, and what has no price. Amounts are in `test/dialects` and in
+ * `src/accounting/pricing`.
+ */
 
 /** 3,000 nano-yuan for a token of input, 13,000 for one of output. */
 const MODELS = `
   priced:
     maxOutputTokens: "100"
-    operations: [chat, responses, compact, messages]
+    operations: [chat, responses, messages]
     price:
       input: "3"
       output: "13"
-      audioInput: "30"
-      audioOutput: "90"
-      perWebSearch: "0.07"
-      perContainer: "0.2"
       serviceTiers: { flex: "0.5", priority: "2" }
       speeds: { fast: "6" }
       inferenceGeos: { us: "1.1" }
-      above: { "1000": { input: "5", output: "17", audioInput: "50", audioOutput: "150" } }
     routes: [{ provider: chatty, model: upstream-chat }, { provider: messy, model: upstream-messages }]
   bare:
     maxOutputTokens: "100"
@@ -44,7 +42,6 @@ const response = (more: object = {}) => ({
   ...more,
 });
 const PLAIN = 100n * 3_000n + 10n * 13_000n;
-const SEARCH = 70_000_000n;
 
 describe('what vendors bill by', { timeout: 60_000 }, () => {
   let g: TestGateway;
@@ -104,22 +101,6 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
         assert.deepEqual([charge, record.pricedBy, record.unpriced], [nano, by, []]);
       });
     }
-
-    it('is charged at the plain price, and marked, if it is reported and has no price', async () => {
-      const { nano, record } = await charged(MESSAGES, { usage: messagesUsage({ speed: 'warp' }) });
-      assert.deepEqual([nano, record.pricedBy, record.unpriced], [PLAIN, null, ['speeds.warp']]);
-    });
-
-    it('is read in streams', async () => {
-      const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] };
-      const usage = { choices: [], usage: chatUsage(), service_tier: 'flex' };
-      g.provider.respond = sse(
-        [chunk, usage, '[DONE]'].map((data) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`),
-      );
-      const before = (await account.money()).balanceNano;
-      assert.equal((await send(CHAT, { stream: true, service_tier: 'flex' })).status, 200);
-      assert.equal(before - (await account.money()).balanceNano, PLAIN / 2n);
-    });
   });
 
   describe('a request that names what has no price', () => {
@@ -166,81 +147,12 @@ describe('what vendors bill by', { timeout: 60_000 }, () => {
     });
   });
 
-  describe('the length of the input', () => {
-    it('selects the prices of the complete call', async () => {
-      const at = (tokens: number) =>
-        charged(CHAT, { usage: chatUsage({ prompt_tokens: tokens, total_tokens: tokens + 10 }) });
-      assert.equal((await at(1_000)).nano, 1_000n * 3_000n + 10n * 13_000n);
-      const { nano, record } = await at(1_001);
-      assert.deepEqual([nano, record.pricedBy], [1_001n * 5_000n + 10n * 17_000n, { above: '1000' }]);
-    });
-
-    it('selects the prices of each run, if the provider lists runs, also in streams', async () => {
-      const usage = messagesUsage({
-        input_tokens: 600,
-        speed: 'fast',
-        iterations: [
-          { type: 'compaction', input_tokens: 900, output_tokens: 40 },
-          { type: 'message', model: 'upstream-messages', input_tokens: 600, output_tokens: 10 },
-        ],
-      });
-      const { nano, record } = await charged(MESSAGES, { usage }, { speed: 'fast' });
-      assert.equal(nano, 6n * (1_500n * 3_000n + 50n * 13_000n));
-      assert.deepEqual(record.pricedBy, {
-        steps: [{ runs: 2, inputTokens: 1_500, outputTokens: 50 }],
-        speed: 'fast',
-      });
-
-      const before = (await account.money()).balanceNano;
-      g.provider.respond = sse([
-        event('message_start', { message: { usage: { input_tokens: 600, output_tokens: 1 } } }),
-        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-        event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'x' } }),
-        event('content_block_stop', { index: 0 }),
-        event('message_delta', { delta: { stop_reason: 'end_turn' }, usage }),
-        event('message_stop'),
-      ]);
-      assert.equal((await send(MESSAGES, { stream: true, speed: 'fast' })).status, 200);
-      assert.equal(before - (await account.money()).balanceNano, nano);
-    });
-  });
-
-  describe('audio', () => {
-    const details = {
-      prompt_tokens_details: { audio_tokens: 40 },
-      completion_tokens_details: { audio_tokens: 5 },
-    };
-    it('is charged at its price', async () => {
-      const { nano, record } = await charged(CHAT, { usage: chatUsage(details) });
-      assert.equal(nano, 60n * 3_000n + 40n * 30_000n + 5n * 13_000n + 5n * 90_000n);
-      assert.deepEqual([record.usage.audioInputTokens, record.usage.audioOutputTokens, record.unpriced], [40, 5, []]);
-    });
-
-    it('is charged as text, and marked, if it has no price', async () => {
-      const { nano, record } = await charged(CHAT, { usage: chatUsage(details) }, {}, 'bare');
-      assert.deepEqual([nano, record.unpriced], [PLAIN, ['audioInput', 'audioOutput']]);
-    });
-  });
-
   describe('tools that the provider runs', () => {
     const tools = [{ type: 'web_search' }, { type: 'code_interpreter', container: { type: 'auto' } }];
     const output = [
       { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
       { type: 'code_interpreter_call', status: 'completed', container_id: 'cntr_1' },
     ];
-    it("are charged for each use at the model's price", async () => {
-      const { nano, record } = await charged(RESPONSES, response({ output }), { tools });
-      assert.equal(nano, PLAIN + SEARCH + 200_000_000n);
-      assert.deepEqual([record.usage.webSearches, record.usage.containers], [1, 1]);
-      assert.deepEqual(record.unpriced, ['perCodeExecution']);
-    });
-
-    it('are charged the same on every tier', async () => {
-      const usage = messagesUsage({ speed: 'fast', server_tool_use: { web_search_requests: 3 } });
-      const { nano } = await charged(MESSAGES, { usage }, { speed: 'fast' });
-      assert.equal(nano, 6n * PLAIN + 3n * SEARCH);
-    });
-
     it('are served if they are only listed, and cost nothing unused', async () => {
       const { nano, record } = await charged(RESPONSES, response(), { tools }, 'bare');
       assert.deepEqual([nano, record.unpriced], [PLAIN, []]);

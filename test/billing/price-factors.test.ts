@@ -81,28 +81,6 @@ describe(`the price factor of an account`, { timeout: 60_000 }, () => {
     }
   }
 
-  it('applies to the charge of images and of ranked documents', async () => {
-    for (const [path, body, response, listNano] of [
-      [
-        '/v1/images/generations',
-        { model: 'gpt-image-2', prompt: 'A gate' },
-        { created: 1, data: [{ b64_json: 'aGVsbG8=' }] },
-        37_000n,
-      ],
-      [
-        '/v1/rerank',
-        { model: 'test-rerank-calls', query: 'Hello', documents: ['Hi'] },
-        { results: [{ index: 0, relevance_score: 0.5 }], usage: { total_tokens: 6 } },
-        17_000n,
-      ],
-    ] as const) {
-      const account = await accountAt(3_333);
-      g.provider.respond = json(200, response);
-      assert.equal((await call(g.url + path, account.key, body)).status, 200);
-      await assertCharged(account, atFactor(listNano, 3_333), 3_333);
-    }
-  });
-
   it('applies to the charge of a model inside a call, which is rounded separately', async () => {
     const account = await accountAt(9_999);
     g.provider.respond = json(200, {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 
 /** The corpus of responses from vendors' documentation (`test/fixtures/dialects/README.md`). */
 export interface Dialect {
-  /** Folder and file: `moonshot/chat-cached-whole`. */
+  /** Folder and case: `moonshot/chat-cached-whole`. */
   readonly name: string;
   readonly document: string;
   readonly date: string;
@@ -29,23 +30,29 @@ export interface Dialect {
   readonly body: Buffer;
 }
 
+/** A case as `cases.yaml` has it. */
+type WrittenCase = Omit<Dialect, 'name' | 'isStream' | 'body'>;
+
 const folder = new URL('../fixtures/dialects/', import.meta.url);
 
 export function dialects(): Dialect[] {
   const vendors = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return vendors.flatMap(({ name: vendor }) =>
-    readdirSync(new URL(`${vendor}/`, folder)).flatMap((file): Dialect[] => {
-      if (!file.endsWith('.json') || file.endsWith('.response.json')) return [];
-      const name = `${vendor}/${file.slice(0, -'.json'.length)}`;
-      const read = (path: string): Buffer => readFileSync(new URL(path, folder));
-      const each = JSON.parse(read(`${name}.json`).toString(), repeated) as Omit<Dialect, 'name' | 'body'>;
-      return [{ ...each, name, body: read(each.isStream ? `${name}.stream.txt` : `${name}.response.json`) }];
-    }),
-  );
+  return vendors.flatMap(({ name: vendor }) => {
+    const cases = parse(read(`${vendor}/cases.yaml`).toString(), repeated) as Record<string, WrittenCase>;
+    return Object.entries(cases).map(([caseName, each]): Dialect => {
+      const name = `${vendor}/${caseName}`;
+      const isStream = caseName.endsWith('-stream');
+      return { ...each, name, isStream, body: read(isStream ? `${name}.stream.txt` : `${name}.response.json`) };
+    });
+  });
+}
+
+function read(path: string): Buffer {
+  return readFileSync(new URL(path, folder));
 }
 
 /** A long text in a request is stored as its beginning and the number of repetitions. */
-function repeated(_: string, value: unknown): unknown {
+function repeated(_: unknown, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'text,times') return value;
   const { text, times } = value as { text: string; times: number };
   return text.repeat(times);

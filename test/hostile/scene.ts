@@ -33,7 +33,7 @@ export interface HostileScene {
   close(): Promise<void>;
 }
 
-export interface HostileCall {
+interface HostileCall {
   readonly behaviour: Behaviour;
   readonly path: string;
   /** The provider whose model is called. */

@@ -8,71 +8,39 @@ import {
   assertFree,
   assertServedAnew,
   assertSound,
-  begin,
   beginAll,
   type CallInFlight,
   createCallers,
   Gates,
   MODEL,
-  PLANS,
   recorded,
   recordsOf,
-  unfinishedOf,
 } from '../settlement/callers.ts';
-import { createTestDisk } from '../settlement/disk.ts';
 import { type ServingProgram, serve } from '../settlement/programs.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { assertBrokenOff, assertError, type Family, families, modes, modesOf, requestOf } from '../support/families.ts';
-import { assertSpent, startGateway } from '../support/gateway.ts';
-import { type Behaviour, responses } from '../support/hostile-provider.ts';
+import { families } from '../support/families.ts';
+import type { Behaviour } from '../support/hostile-provider.ts';
 import { temporaryDirectory } from '../support/process.ts';
 import { type ScriptedProvider, startProvider } from '../support/provider.ts';
-import { openConnection, requestBytes } from '../support/raw.ts';
-import { byScope, inFullRunsOnly } from '../support/scope.ts';
-import {
-  ask,
-  assertFailed,
-  BROKEN,
-  callOf,
-  type HostileScene,
-  jsonBytes,
-  modelOf,
-  providerPair,
-  setScene,
-} from './scene.ts';
+import { inFullRunsOnly } from '../support/scope.ts';
+import { assertFailed, BROKEN, callOf, type HostileScene, modelOf, providerPair, setScene } from './scene.ts';
 
 /**
- * What happens if a provider refuses, a node is killed, the disk is full, or bad bodies arrive: the client's response, the charge, and the
- * report to the route's breaker. `connections.test.ts` and `test/relay` have the ways in which a response fails.
+ * What happens if a provider has no TLS or a node is killed: the client's response, the charge, and the report to the route's breaker.
+ * `connections.test.ts` and `test/relay` have the ways in which a response fails.
  */
-
-function eachCase(run: (family: Family, isStream: boolean, name: string) => void): void {
-  for (const family of families)
-    for (const { kind, isStream } of modesOf(family)) run(family, isStream, `${family.name}, ${kind}`);
-}
 
 describe(`what happens when`, () => {
   let scene: HostileScene;
   before(async () => {
     scene = await setScene((url) => ({
-      providers: [
-        // Nothing listens on this port.
-        providerPair('away', 'http://127.0.0.1:1'),
-        providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
-      ].join(''),
-      models: modelOf('away') + modelOf('secure'),
+      providers: providerPair('secure', url.replace('http:', 'https:'), 'timeouts: { connect: 60ms }'),
+      models: modelOf('secure'),
     }));
   });
   after(() => scene?.close());
 
   describe('the provider refuses connections, it was the last route: 502 upstream_error, retryable, nothing', () => {
-    eachCase((family, isStream, name) => {
-      test(`${name}, a refused connection`, async () => {
-        const ended = await scene.send(callOf(family, isStream, () => undefined, 'away'));
-        await assertFailed(ended, family, { ...BROKEN, retry: 'true' });
-      });
-    });
-
     for (const family of families) {
       const noTls: Record<string, Behaviour> = {
         'no TLS behind the port': async (connection) => {
@@ -90,91 +58,6 @@ describe(`what happens when`, () => {
       }
     }
   });
-
-  describe('provider non-2xx: same status, our envelope, safe headers, nothing', () => {
-    for (const status of [400, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529]) {
-      test(`${status}`, async () => {
-        const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
-        const bytes = jsonBytes(
-          status,
-          JSON.stringify({ error }),
-          'retry-after: 3',
-          'x-request-id: req_theirs',
-          'server: x',
-        );
-        for (const [family, isStream] of [
-          [families[0]!, false],
-          [families[1]!, true],
-        ] as const) {
-          const { response, account, record, reported } = await scene.send(callOf(family, isStream, responses(bytes)));
-          assert.equal(response.status, status);
-          assert.equal(response.json.error.message, error.message);
-          assert.equal(response.headers['x-error-code'], error.code);
-          assert.deepEqual([response.headers['retry-after'], response.headers.server], ['3', undefined]);
-          assert.deepEqual(
-            [response.headers['x-request-id'], response.headers['request-id']],
-            ['req_theirs', 'req_theirs'],
-          );
-          assert.equal(response.headers['x-should-retry'], status === 502 || status === 504 ? 'false' : undefined);
-          assert.deepEqual(
-            [record.status, record.httpStatus, record.errorCode, record.usage],
-            ['failed', status, error.code, null],
-          );
-          assert.equal(record.requestId, 'req_theirs');
-          assert.equal(reported, status >= 500 ? `failed: status ${status}` : 'it responds');
-          await assertSpent(account, 0n);
-        }
-      });
-    }
-  });
-
-  describe("provider refuses the operator's credential or account: 502 upstream_error, nothing", () => {
-    for (const status of [401, 402]) {
-      test(`${status}`, async () => {
-        const error = { message: `Said with ${status}.`, type: 'some_error', code: 'some_code', param: null };
-        const bytes = jsonBytes(status, JSON.stringify({ error }), 'x-should-retry: true');
-        for (const [family, isStream] of [
-          [families[0]!, false],
-          [families[1]!, true],
-        ] as const) {
-          const ended = await scene.send(callOf(family, isStream, responses(bytes)));
-          await assertFailed(ended, family, { ...BROKEN, reported: `failed: status ${status}` });
-        }
-      });
-    }
-  });
-});
-
-describe("what happens when every route's breaker is open: 503 MODEL_ROUTING_NO_HEALTHY_ROUTE, when a route is tried again, nothing", () => {
-  let scene: HostileScene;
-  before(async () => {
-    scene = await setScene({ routing: '{ breaker: { failures: 1, probeAfter: 1h } }' });
-  });
-  after(() => scene?.close());
-
-  for (const family of families) {
-    test(family.name, async () => {
-      const { gateway, hostile } = scene;
-      const account = await gateway.createAccount();
-      const send = (isStream: boolean) => ask(gateway.url, family.path, account.key, requestOf(isStream, 'hostile'));
-      hostile.behave = responses(jsonBytes(500, '{}'));
-      assert.equal((await send(false)).status, 500);
-      const asked = hostile.requests.length;
-      for (const { isStream } of modes) {
-        const response = await send(isStream);
-        assert.equal(response.status, 503);
-        const { error } = response.json;
-        const code = family.name === 'chat' ? error.code : error.details.error_code;
-        assert.equal(code, 'MODEL_ROUTING_NO_HEALTHY_ROUTE');
-        // An hour is too long for a header that some clients obey silently.
-        assert.equal(response.headers['retry-after'], undefined);
-        assert.match(error.message, /A route is tried again at .*, in 1 h\.$/);
-        assert.equal(response.headers['x-should-retry'], 'true');
-      }
-      assert.equal(hostile.requests.length, asked);
-      await assertSpent(account, 0n);
-    });
-  }
 });
 
 describe('what happens when a node is killed: connection reset, reservation released within 30 s, call unresolved', {
@@ -335,115 +218,5 @@ describe('what happens when a node is killed: connection reset, reservation rele
       if (caller.kind.idempotencyKey === undefined) await assertServedAnew(admin, url, caller, gates);
     }
     await assertSound(admin);
-  }
-});
-
-describe('what happens when the disk is full, the journal unwritable: new calls refused, those in flight end with an error event', () => {
-  test(`nothing is lost that was promised`, async () => {
-    const disk = createTestDisk();
-    const gateway = await startGateway({ plans: PLANS, disk, timing: { retryDelayMs: 1 } });
-    try {
-      const gates = new Gates();
-      gateway.provider.respond = gates.respond;
-      const admin: Admin = async (method, path, body) => (await gateway.admin(method, path, body)).body;
-      const { url, provider, observed } = gateway;
-      const [kept, lost] = [await createCallers(admin), await createCallers(admin)];
-      const promised = await beginAll(url, provider, kept, 'promised');
-      const inFlight = await beginAll(url, provider, lost, 'in flight');
-      const ends = ['settlement.end', 'idempotency.keep-response'].map((name) => observed.statement(name));
-      for (const statement of ends) statement.fail('before');
-      gates.open('promised');
-      for (const each of promised) await assertDelivered(each);
-
-      disk.fill();
-      gates.open('in flight');
-      for (const { caller, response } of inFlight) {
-        const { kind } = caller;
-        const got = await response;
-        assert.equal(await got.ended(), !kind.isStream || kind.family.name !== 'chat');
-        if (kind.isStream) assertBrokenOff(got, kind.family, unfinishedOf(kind), 'internal_error');
-        else assertError(got, kind.family, { status: 500, code: 'internal_error', retry: 'false' });
-      }
-      for (const statement of ends) statement.recover();
-      const asked = provider.requests.length;
-      for (const caller of await createCallers(admin)) {
-        const refused = await begin(url, caller, 'never').response;
-        await refused.ended();
-        assertError(refused, caller.kind.family, { status: 500, code: 'internal_error', retry: 'true' });
-        await assertFree(admin, url, caller);
-      }
-      assert.equal(provider.requests.length, asked);
-      for (const { caller } of promised) {
-        await recorded(admin, caller, 'succeeded');
-        await assertCharged(admin, url, caller);
-      }
-      for (const { caller } of inFlight) {
-        await recorded(admin, caller, 'failed');
-        await assertFree(admin, url, caller);
-      }
-    } finally {
-      disk.free();
-      await gateway.stop();
-    }
-  });
-});
-
-describe("what happens when 10,000 bad bodies come: 400, 413 or 415 each, in the protocol's envelope, nothing", () => {
-  let scene: HostileScene;
-  before(async () => {
-    scene = await setScene({ server: 'bodyLimit: 1KiB' });
-  });
-  after(() => scene?.close());
-
-  const [chat, messages] = families as readonly [Family, Family];
-  const json = 'application/json';
-  /** A quick run sends a tenth of them. */
-  const SHARE = byScope({ full: 1, quick: 10 });
-  const bad = [
-    { family: chat, status: 400, code: 'invalid_request_error', type: json, body: '{"model":', times: 4_950 / SHARE },
-    { family: messages, status: 400, code: 'invalid_request_error', type: json, body: '\u0000', times: 2_450 / SHARE },
-    { family: chat, status: 415, code: 'unsupported_media_type', type: 'text/plain', body: '{}', times: 2_500 / SHARE },
-    {
-      family: messages,
-      status: 413,
-      code: 'request_too_large',
-      type: json,
-      body: 'x'.repeat(2000),
-      times: 100 / SHARE,
-    },
-  ];
-
-  for (const { family, status, code, type, body, times } of bad) {
-    test(`${family.name}: ${times} times ${status}`, async () => {
-      const { gateway, hostile } = scene;
-      const account = await gateway.createAccount();
-      const { connections } = hostile;
-      const headers = [
-        ['authorization', `Bearer ${account.key}`],
-        ['content-type', type],
-      ] as const;
-      const bytes = requestBytes({ path: family.path, headers, body });
-      let responded = 0;
-      while (responded < times) {
-        const connection = await openConnection(gateway.url);
-        let isOpen = true;
-        // A few at a time on one connection, until the gateway closes it.
-        while (isOpen && responded < times) {
-          const batch = Math.min(50, times - responded);
-          connection.write(Buffer.concat(Array.from({ length: batch }, () => bytes)));
-          for (let i = 0; i < batch && isOpen; i++) {
-            const response = await connection.response();
-            assert.equal(response.status, status);
-            const { error } = JSON.parse(response.body.toString());
-            assert.equal(family.name === 'chat' ? error.code : error.details.error_code, code);
-            responded++;
-            isOpen = response.headers.connection !== 'close';
-          }
-        }
-        connection.destroy();
-      }
-      assert.equal(hostile.connections, connections);
-      await assertSpent(account, 0n);
-    });
   }
 });

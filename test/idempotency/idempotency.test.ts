@@ -421,23 +421,6 @@ describe(`idempotent repeats`, { timeout: 300_000 }, () => {
     assert.equal(await countRecords(used.g, account), 2);
   });
 
-  it('the same key with another API key, account or address is another key', async () => {
-    const { g } = used;
-    const account = await newAccount();
-    const other = await newAccount();
-    const { body: second } = await g.admin('POST', `/accounts/${account.id}/keys`, { name: 'second' });
-    g.provider.respond = json(200, chatCompletion());
-    const key = newKey();
-    const path = '/v1/chat/completions';
-    for (const credential of [account, second, other]) {
-      const response = await send(credential, path, chatBody('Hello'), key);
-      assert.deepEqual([response.status, response.headers['x-faregate-repeated']], [200, undefined]);
-    }
-    assertConflict(await send(account, '/v1/messages', chatBody('Hello'), key));
-    assertConflict(await send(account, '/v1/coding/chat/completions', chatBody('Hello'), key));
-    await assertSpent(account, 2n * costNano({ input: 11, output: 7 }));
-  });
-
   it('a body is the same whatever its content encoding', async () => {
     const { g } = used;
     const account = await newAccount();
@@ -842,29 +825,6 @@ describe('a node that dies, or is considered dead', { timeout: 120_000 }, () => 
   const ask = (node: number, account: TestAccount, key: string): Promise<ClientResponse> =>
     call(nodes[node]!.g.url + path, account.key, body, { headers: { 'idempotency-key': key } });
 
-  it('a repeat on the other node waits for the call; another request is refused there at once', async () => {
-    const [{ g: one }, { g: two }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
-    const account = await one.createAccount();
-    const received = one.provider.requests.length;
-    const held = Promise.withResolvers<void>();
-    one.provider.respond = async (request, response) => {
-      await held.promise;
-      return json(200, chatCompletion())(request, response);
-    };
-    const first = ask(0, account, 'wait');
-    await one.provider.received(received + 1);
-    const claims = two.observed.statement('idempotency.claim-keys');
-    const { done } = claims;
-    const repeat = ask(1, account, 'wait');
-    await claims.completed(done + 1);
-    const headers = { 'idempotency-key': 'wait' };
-    assertConflict(await call(two.url + path, account.key, chatBody('Something else').body, { headers }));
-    held.resolve();
-    assertRepeated(await repeat, await first);
-    assert.equal(two.provider.requests.length, 0);
-    await assertSpent(account, costNano({ input: 11, output: 7 }));
-  });
-
   it('the call of a node that is considered dead and responds late is not charged; the call that took over is', async () => {
     const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const account = await one.createAccount();
@@ -886,26 +846,6 @@ describe('a node that dies, or is considered dead', { timeout: 120_000 }, () => 
     assert.equal(lost.headers['x-error-code'], 'internal_error');
     assert.equal(lost.headers['x-should-retry'], 'false');
     assertRepeated(await ask(0, account, 'late'), second);
-    await assertSpent(account, costNano({ input: 11, output: 7 }));
-    later.advance(-120_000);
-  });
-
-  it('an end that waits longer than its claim is valid is not charged if a repeat ran meanwhile', async () => {
-    const [{ g: one }, { g: two, clock: later }] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
-    const account = await one.createAccount();
-    one.provider.respond = json(200, chatCompletion(undefined, 'too late'));
-    two.provider.respond = json(200, chatCompletion(undefined, 'in time'));
-    const ends = one.observed.statement('settlement.end');
-    const { asked } = ends;
-    ends.hold();
-    const first = ask(0, account, 'queued');
-    await ends.reached(asked + 1);
-    later.advance(120_000);
-    const second = await ask(1, account, 'queued');
-    assert.match(second.text, /in time/);
-    ends.release();
-    assert.equal((await first).status, 500);
-    assertRepeated(await ask(0, account, 'queued'), second);
     await assertSpent(account, costNano({ input: 11, output: 7 }));
     later.advance(-120_000);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { ROW_BYTES } from '../../src/accounting/repeats/stored-response-capacity.ts';
 import { createStoredResponseStore, type StoredClaim } from '../../src/accounting/repeats/stored-response-store.ts';
-import { type Claim, ClaimLostError, type ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
+import type { Claim, ClaimResult } from '../../src/accounting/repeats/stored-responses.ts';
 import { LateError } from '../../src/lib/batcher-errors.ts';
 import { NOW_MS, openAccount } from '../support/accounting-builders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -112,11 +112,6 @@ describe(`claims on one node`, () => {
     claims.release();
     assert.deepEqual(await wrong, { state: 'other_request' });
     assert.deepEqual(await right, { state: 'answered', response: responseOf('a6') });
-  });
-
-  it('a key that was freed may be claimed by another request', async () => {
-    (await claimed('a7')).close();
-    (await claimed('a7', 'other')).close();
   });
 
   it('a repeat whose client leaves stops waiting, and the others get the response', async () => {
@@ -320,24 +315,6 @@ describe(`claims on one node`, () => {
     node.clock.advance(-70_000);
   });
 
-  it('a node that was considered dead can neither store its response nor free the key of the node that took over', async () => {
-    const dead = createNode(observed.database);
-    const result = await dead.claim('a15');
-    assert.equal(result.state, 'claimed');
-    if (result.state !== 'claimed') return;
-    node.clock.advance(60_000);
-    const claim = await claimed('a15');
-    await assert.rejects(keep(result.claim, 'call_dead', 'dead', dead), ClaimLostError);
-    result.claim.close();
-    await dead.storedResponses.drain();
-    const kept = await keep(claim, 'call_a15', 'alive');
-    await endCall(stored.database, kept, 1n);
-    claim.settled(responseOf('alive'));
-    claim.close();
-    assert.deepEqual(await dead.claim('a15'), { state: 'answered', response: responseOf('alive') });
-    node.clock.advance(-60_000);
-  });
-
   it('at shutdown no repeat waits for another node; repeats of this node’s calls get their response', async () => {
     const other = createNode(observed.database);
     const elsewhere = await other.claim('a16');
@@ -361,14 +338,5 @@ describe(`claims on one node`, () => {
     if (elsewhere.state === 'claimed') elsewhere.claim.close();
     await Promise.all([other.storedResponses.drain(), last.storedResponses.drain()]);
     assert.deepEqual([other.storedResponses.size, last.storedResponses.size], [0, 0]);
-  });
-
-  it('at the start of the only process, claims of an earlier one are freed, and stored responses are kept', async () => {
-    const earlier = createNode(observed.database);
-    await earlier.claim('a18');
-    await responded('a19');
-    await node.storedResponses.freeLeftClaims();
-    (await claimed('a18')).close();
-    assert.equal((await node.claim('a19')).state, 'answered');
   });
 });

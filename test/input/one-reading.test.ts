@@ -17,7 +17,7 @@ import {
   text,
 } from '../conformance/images.ts';
 import { type ClientResponse, call } from '../support/client.ts';
-import { assertSpent, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { json } from '../support/provider.ts';
 
 /**
@@ -181,44 +181,6 @@ describe('unambiguous forms', () => {
       const response = await call(gateway.url + EDITS, account.key, body, { headers: { 'content-type': formType() } });
       assert.equal(response.status, 200, response.text);
       assert.ok(gateway.provider.requests.at(-1)!.body.equals(body), filename);
-    }
-  });
-});
-
-describe('the price of an image', () => {
-  test(`cannot be reduced by a size that is named like a quality`, async () => {
-    const price = '{ perImage: { low: "0.05", high: "1", 2048x2048: "0.7", default: "0.2" } }';
-    const gateway = await startGateway({
-      models: `
-  free-size: { operations: [images.generate, images.edit], price: ${price}, routes: [{ provider: chatty, model: x }] }
-`,
-    });
-    try {
-      const account = await gateway.createAccount();
-      const edited = (size: string) => form([text('model', 'free-size'), text('size', size), ...editParts]);
-      const generated = (size: string) => ({ model: 'free-size', prompt: 'A boat', size });
-      // The response contains neither quality nor size.
-      gateway.provider.respond = json(200, imagesBody(1));
-      let spentNano = 0n;
-      for (const [size, nano] of [
-        ['low', 200_000_000n],
-        ['high', 200_000_000n],
-        ['default', 200_000_000n],
-        ['2048x2048', 700_000_000n],
-        ['2048*2048', 700_000_000n],
-      ] as const) {
-        const type = { headers: { 'content-type': formType() } };
-        for (const response of [
-          await call(gateway.url + GENERATIONS, account.key, generated(size)),
-          await call(gateway.url + EDITS, account.key, edited(size), type),
-        ]) {
-          assert.equal(response.status, 200, response.text);
-        }
-        spentNano += 2n * nano;
-        await assertSpent(account, spentNano);
-      }
-    } finally {
-      await gateway.stop();
     }
   });
 });

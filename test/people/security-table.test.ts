@@ -100,14 +100,14 @@ describe('the table of what people cost', () => {
       `${TENANT_SHARE.atOnceMax}, and ${TENANT_SHARE.waitingMax} that wait`,
       'not limited',
     ],
-    ['a part of the time', 'two hashes of passwords at a time', `${TENANT_SHARE.share * 100} %`, 'not limited'],
-    ['responses line by line', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
+    ['CPU time', 'two hashes of passwords at a time', `${TENANT_SHARE.share * 100} %`, 'not limited'],
+    ['streamed responses (CSV)', 'none', `${STREAMS_MAX} at a time`, 'not limited'],
     ['sessions of a person', 'none', count(SESSIONS_MAX), count(SESSIONS_MAX)],
     [
       'API keys',
       'none',
-      `${count(ACTIVE_KEYS_MAX)} that work, ${count(KEYS_A_DAY_MAX)} made in a day, a member ${MEMBER_KEYS_MAX}; ` +
-        `one that has ended and that no call names is forgotten after ${ENDED_KEYS_KEPT_DAYS} days`,
+      `of an account ${count(ACTIVE_KEYS_MAX)} that work, and ${count(KEYS_A_DAY_MAX)} created per day; of a member ${MEMBER_KEYS_MAX}; ` +
+        `a revoked or expired key that made no call is deleted after ${ENDED_KEYS_KEPT_DAYS} days`,
       'as the account',
     ],
     [
@@ -119,8 +119,8 @@ describe('the table of what people cost', () => {
     [
       'invitations',
       'none',
-      `${OPEN_INVITATIONS_MAX} of an account that are open, ${INVITATIONS_A_DAY_MAX} made in a day; ` +
-        `who has left all accounts is forgotten after ${LEFT_USERS_KEPT_DAYS} days`,
+      `of an account ${OPEN_INVITATIONS_MAX} open ones, and ${INVITATIONS_A_DAY_MAX} created per day; ` +
+        `a user who has left all accounts is deleted after ${LEFT_USERS_KEPT_DAYS} days`,
       'none',
     ],
     ['webhook endpoints', 'none', `${ACCOUNT_ENDPOINTS_MAX} of an account`, `${OPERATOR_ENDPOINTS_MAX} of their own`],

@@ -199,20 +199,6 @@ describe(`queued calls`, { timeout: 60_000 }, () => {
     assert.equal((await subscriber.used()).fiveHour, 5);
   });
 
-  it('are no more than the plan allows: one more is refused at once', async () => {
-    const subscriber = await createSubscriber(gateway, 'queue');
-    const first = await startOn(gateway, subscriber, 'first');
-    await served.count(1);
-    const queued = await queueUp(gateway, subscriber, ['second', 'third', 'fourth']);
-    await assertFull(gateway, subscriber);
-    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-      await served.count(index + 1);
-      served.response(name);
-    }
-    assert.deepEqual(await Promise.all([first, ...queued].map(statusOf)), [200, 200, 200, 200]);
-    assert.equal((await subscriber.used()).fiveHour, 4);
-  });
-
   it('are refused when their time in the queue is over, and cost nothing', async () => {
     const subscriber = await createSubscriber(gateway, 'hasty');
     const first = await startOn(gateway, subscriber, 'first');
@@ -225,27 +211,6 @@ describe(`queued calls`, { timeout: 60_000 }, () => {
     const { fiveHour, weekly, inFlight } = await subscriber.used();
     assert.deepEqual([fiveHour, weekly, inFlight], [1, 1, 0]);
     assert.deepEqual(served.names, ['first']);
-  });
-
-  it('give up their place when their client leaves, and the next one gets it', async () => {
-    const subscriber = await createSubscriber(gateway, 'queue');
-    const first = await startOn(gateway, subscriber, 'first');
-    await served.count(1);
-    const [leaving, ...others] = await queueUp(gateway, subscriber, ['leaving', 'second', 'third']);
-    await assertFull(gateway, subscriber);
-    leaving!.drop();
-    await leaving!.left;
-    await waiting(gateway, subscriber, 2);
-    others.push(await startOn(gateway, subscriber, 'fourth'));
-    await waiting(gateway, subscriber, 3);
-    await assertFull(gateway, subscriber);
-    for (const [index, name] of ['first', 'second', 'third', 'fourth'].entries()) {
-      await served.count(index + 1);
-      served.response(name);
-    }
-    assert.deepEqual(await Promise.all([first, ...others].map(statusOf)), [200, 200, 200, 200]);
-    assert.deepEqual(served.names, ['first', 'second', 'third', 'fourth']);
-    assert.equal((await subscriber.used()).fiveHour, 4);
   });
 
   it('are refused for other reasons when it is their turn', async () => {

@@ -160,17 +160,6 @@ describe('the keys of a provider', () => {
     );
   });
 
-  it('are tried again ten minutes after a refusal', async () => {
-    first.respond = refuse(401, 'a');
-    await statusesOf(1, three);
-    first.respond = chatResponse();
-    clock.advance(TEN_MINUTES_MS - 1);
-    await statusesOf(3, three);
-    clock.advance(1);
-    await statusesOf(3, three);
-    assert.equal(letters(), 'abcbcabc');
-  });
-
   it('are tried again after a reload, even of the same configuration', async () => {
     for (const reload of [
       () => gateway.gateway.reload(parseConfig(configText(), 'test.yaml', {})),
@@ -184,15 +173,6 @@ describe('the keys of a provider', () => {
       assert.deepEqual(await statusesOf(3, three), [200, 200, 200]);
       assert.deepEqual([...letters()].toSorted().join(''), 'abc');
     }
-  });
-
-  it('cost one attempt per call if all are refused, and are used again as soon as one is accepted', async () => {
-    first.respond = refuse(402, 'abc');
-    assert.deepEqual(await statusesOf(3, three), [502, 502, 502]);
-    assert.equal(first.requests.length, 5);
-    first.respond = chatResponse();
-    assert.deepEqual(await statusesOf(2, three), [200, 200]);
-    assert.equal((await shownCredentials(three)).filter(({ state }) => state === 'active').length, 1);
   });
 
   it('stay in use if they are refused for one call only, and the route stays open for other calls', async () => {
@@ -229,36 +209,11 @@ describe('the keys of a provider', () => {
     assert.match(letters(), /a/);
   });
 
-  it('are not all tried if all have a cooldown: a call tries one, and the client learns when to retry', async () => {
-    first.respond = refuse(429, 'abc', { 'retry-after': '7' });
-    assert.equal((await send(three)).status, 429);
-    assert.equal(first.requests.length, 3);
-    const response = await send(three);
-    assert.deepEqual([response.status, response.headers['retry-after']], [429, '7']);
-    assert.equal(first.requests.length, 4);
-  });
-
   it('cause a 429 if one reached its limit and the others are refused, since only the limit is temporary', async () => {
     first.respond = (request, response) =>
       refuse(keyOf(request).endsWith('a') ? 429 : 401, 'abc', { 'retry-after': '7' })(request, response);
     const response = await send(three);
     assert.deepEqual([response.status, response.headers['retry-after'], letters()], [429, '7', 'abc']);
-  });
-
-  it('have a cooldown of a second, and later longer ones, after a 429 without a requested time', async () => {
-    first.respond = refuse(429, 'abc');
-    assert.deepEqual(await statusesOf(1, three), [429]);
-    assert.equal(letters(), 'abc');
-    const asked = async (count: number): Promise<number> => {
-      const before = first.requests.length;
-      await statusesOf(count, three);
-      return first.requests.length - before;
-    };
-    assert.equal(await asked(2), 2, 'a call asks the one whose rest ends first');
-    clock.advance(2_000);
-    first.respond = chatResponse();
-    assert.equal(await asked(3), 3);
-    assert.ok((await shownCredentials(three)).every(({ state }) => state === 'active'));
   });
 
   it('are used as soon as they are replaced in the configuration, even by calls that the old key fails', async () => {

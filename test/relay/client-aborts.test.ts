@@ -283,16 +283,6 @@ describe(`streams whose clients have left`, () => {
     await assertSpent(account, costNano({ input: usage.inputTokens, output: 2 }));
   });
 
-  it('chat: the input of a custom tool is output', async () => {
-    const [chat] = wires();
-    const input = 'x'.repeat(100);
-    const chunk = { choices: [{ index: 0, delta: { tool_calls: [{ type: 'custom', custom: { input } }] } }] };
-    const sent = `${chat!.first}data: ${JSON.stringify(chunk)}\n\n`;
-    const { account, live } = await leaveAfter(gateway, chat!.path, chat!.body, sent);
-    await live.closed;
-    await assertEstimated(account, { input: chat!.inputTokens, output: 25 }, { status: 'aborted', errorCode: null });
-  });
-
   it('chat: audio and images are output at their own prices', async () => {
     const [chat] = wires();
     const body = {
@@ -315,15 +305,6 @@ describe(`streams whose clients have left`, () => {
     );
     const input = estimatedInput('chat', body);
     await assertSpent(account, BigInt(input * 3_000 + 2 * 13_000 + 200 * 128_000 + 1_056 * 60_000));
-  });
-
-  it('chat: figures that come with every chunk count if they exceed what was received', async () => {
-    const [chat] = wires();
-    const counted = (tokens: number) =>
-      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 40, completion_tokens: tokens } })}\n\n`;
-    const { account, live } = await leaveAfter(gateway, chat!.path, chat!.body, counted(1) + counted(30) + counted(0));
-    await live.closed;
-    await assertEstimated(account, { input: 40, output: 30 }, { status: 'aborted', errorCode: null });
   });
 
   it('streams of one model may be drained while others are cancelled', async () => {

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type ClientResponse, call } from '../support/client.ts';
-import {
-  assertBrokenOff,
-  assertError,
-  assertEstimated,
-  assertFree,
-  begunStream,
-  type Family,
-  families,
-  modes,
-  modesOf,
-  requestOf,
-} from '../support/families.ts';
+import { assertBrokenOff, assertError, assertEstimated, assertFree, families, requestOf } from '../support/families.ts';
 import { assertSpent, costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
-import { chatStream, event, json, liveResponse, messagesStream, type Respond, sse } from '../support/provider.ts';
+import { chatStream, event, json, messagesStream, type Respond, sse } from '../support/provider.ts';
 import { openConnection, requestBytes } from '../support/raw.ts';
 
-/** What clients see and accounts pay when a provider fails. */
+/**
+ * What clients see and accounts pay when a provider fails in the middle of a stream or between two calls. Invalid responses, connections
+ * that fail and providers that stop responding are in `test/hostile`.
+ */
 
 /** A provider's own error in the middle of a stream. */
 const ERROR_EVENTS = {
@@ -33,48 +25,6 @@ describe(`failing providers`, () => {
   after(() => gateway.stop());
 
   for (const family of families) {
-    for (const { kind, isStream } of modesOf(family)) {
-      describe(`${family.name}, ${kind}`, () => {
-        let account: TestAccount;
-
-        async function send(respond: Respond): Promise<ClientResponse> {
-          account = await gateway.createAccount();
-          gateway.provider.respond = respond;
-          return call(gateway.url + family.path, account.key, requestOf(isStream));
-        }
-
-        test('a connection that the provider closes without a response is a 502 that must not be retried', async () => {
-          const response = await send((_request, response) => void response.socket!.end());
-          assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
-          await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-        });
-
-        test('a connection that breaks after the head of a success is a 502 that must not be retried', async () => {
-          const live = liveResponse({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-          const response = await send((request, response) => {
-            live.respond(request, response);
-            live.reset();
-          });
-          assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
-          await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-        });
-
-        test('a response that is not HTTP is a 502 that must not be retried', async () => {
-          const response = await send((_request, response) => void response.socket!.end('SSH-2.0-OpenSSH_9.9\r\n'));
-          assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
-          await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-        });
-
-        for (const [what, respond] of Object.entries(invalidResponses(family, isStream))) {
-          test(`${what} is a 502, and nothing is charged`, async () => {
-            const response = await send(respond);
-            assertError(response, family, { status: 502, code: 'upstream_error', retry: 'false' });
-            await assertFree(account, { httpStatus: 502, errorCode: 'upstream_error' });
-          });
-        }
-      });
-    }
-
     describe(`${family.name}, in the middle of a stream`, () => {
       const body = requestOf(true);
       /** Everything up to the words; each of them is one event. */
@@ -317,100 +267,3 @@ describe(`failing providers`, () => {
     assertBrokenOff(response, families[0]!, events.join(''), 'upstream_error');
   });
 });
-
-// In parallel: most of their time is waiting for the limit.
-describe(`slow providers`, { concurrency: true }, () => {
-  let gateway: TestGateway;
-  before(async () => {
-    gateway = await startGateway({ providerFields: 'timeouts: { firstByte: 300ms, idle: 300ms }' });
-    gateway.provider.respond = (request, response) => {
-      const { user } = JSON.parse(request.body.toString());
-      return scripts.get(user)!(request, response);
-    };
-  });
-  after(() => gateway.stop());
-
-  const scripts = new Map<string, Respond>();
-
-  /** Calls a provider that never ends its response, and waits until the gateway has closed the connection. */
-  async function send(family: Family, isStream: boolean, respond: Respond) {
-    const account = await gateway.createAccount();
-    const hungUp = Promise.withResolvers<void>();
-    scripts.set(account.id, (request, response) => {
-      response.socket!.once('close', () => hungUp.resolve());
-      return respond(request, response);
-    });
-    const body = { ...requestOf(isStream), user: account.id };
-    const response = await call(gateway.url + family.path, account.key, body);
-    await hungUp.promise;
-    return { account, response, body };
-  }
-
-  for (const family of families) {
-    const timeout = { status: 504, code: 'upstream_timeout', type: family.timeoutType, retry: 'false' } as const;
-
-    for (const { kind, isStream } of modes) {
-      test(`${family.name}, ${kind}: no response within the limit is a 504 that must not be retried, and costs nothing`, async () => {
-        const { account, response } = await send(family, isStream, () => undefined);
-        assertError(response, family, timeout);
-        await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
-      });
-
-      test(`${family.name}, ${kind}: a head without a body within the limit is a 504 too`, async () => {
-        const live = liveResponse({ 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-        const { account, response } = await send(family, isStream, live.respond);
-        assertError(response, family, timeout);
-        await assertFree(account, { httpStatus: 504, errorCode: 'upstream_timeout' });
-      });
-    }
-
-    test(`${family.name}: a stream that stalls ends with an error event, and what was received is charged`, async () => {
-      const begun = begunStream(family).join('');
-      const { account, response, body } = await send(family, true, (_request, response) => {
-        // Headers and events in one packet, so that they arrive together on a slow machine too.
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write(begun);
-      });
-      assertBrokenOff(response, family, begun, 'upstream_timeout', family.timeoutType);
-      const tokens = { input: family.inputTokens(body), output: 2 };
-      await assertEstimated(account, tokens, { status: 'aborted', errorCode: 'upstream_timeout' });
-    });
-  }
-});
-
-/** Successes that can be neither relayed nor billed. */
-function invalidResponses(family: Family, isStream: boolean): Record<string, Respond> {
-  const both: Record<string, Respond> = {
-    'an empty 200': json(200, ''),
-    'a page of HTML': (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' });
-      response.end('<!doctype html><title>Welcome to nginx!</title>');
-    },
-    'a redirect': json(302, '', { location: 'https://vendor.example/' }),
-    'a 204': (_request, response) => void response.writeHead(204).end(),
-    'an unrequested compressed 200': (_request, response) => {
-      const type = isStream ? 'text/event-stream' : 'application/json';
-      response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' });
-      response.end(isStream ? family.stream(['Hi']).join('') : JSON.stringify(family.whole()));
-    },
-  };
-  if (isStream) {
-    return {
-      ...both,
-      'a whole response to a stream call': json(200, family.whole()),
-      'a stream without a byte': sse([]),
-    };
-  }
-  return {
-    ...both,
-    'broken JSON': json(200, JSON.stringify(family.whole()).slice(0, -1)),
-    'JSON with more behind it': json(200, `${JSON.stringify(family.whole())}{}`),
-    'JSON that is no object': json(200, [family.whole()]),
-    'a stream to a call for a whole response': sse(family.stream(['Hi'])),
-    'a response without usage': json(200, family.whole(null)),
-    'a response that breaks off': (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
-      response.write(JSON.stringify(family.whole()), () => response.socket!.end());
-    },
-  };
-}

@@ -61,6 +61,26 @@ Use this page to find the test of a rule of the contract, or the reason why a ru
     assert.deepEqual(results.problems, []);
   });
 
+  it('joins rules of a section that differ only in the address with which they begin', () => {
+    const results = resultsOf([
+      test('4 POST /v1/b never streams'),
+      test('4 GET /v1/a is served'),
+      test('4 /v1/c never streams'),
+      test('4 POST /v1/d never streams', { skip: 'why' }),
+      suite('4 Endpoints'),
+      test('5 POST /v1/b never streams'),
+      suite('5 Others'),
+    ]);
+    const rules = [...results.page().matchAll(/^\| (.*) \| \[/gm)].map(([, rule]) => rule);
+    assert.deepEqual(rules, [
+      'never streams: POST /v1/b, /v1/c',
+      'GET /v1/a is served',
+      'POST /v1/d never streams',
+      'POST /v1/b never streams',
+    ]);
+    assert.match(results.page(), /^5 rules: 4 pass, 1 cannot be tested\. /m);
+  });
+
   it('lists rules that cannot be tested, are to do, or fail', () => {
     const results = resultsOf([
       test('4 skipped', { skip: 'no reader' }),

@@ -16,7 +16,6 @@ import type { Disk } from '../../src/journal/disk.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
-import { shownUnits, type UnitCounts } from '../../src/protocols/metering/usage-units.ts';
 import type { RandomSource } from '../../src/providers/routing/choose.ts';
 import type { RequestObserver } from '../../src/requests/request-report.ts';
 import { CANARIES, searchLogs } from './canaries.ts';
@@ -160,11 +159,6 @@ export interface PaidTokens {
 /** The charge at the prices above, in nano-yuan. Calculated independently of the gateway. */
 export function costNano({ input = 0, cached = 0, written = 0, written1h = 0, output = 0 }: PaidTokens): bigint {
   return BigInt(3000 * input + 700 * cached + 5000 * written + 11_000 * written1h + 13_000 * output);
-}
-
-/** The observed usage in a call record, as the admin API returns it. Counts that are not given are 0. */
-export function recordedUsage(counts: Partial<UnitCounts>): object {
-  return { source: 'observed', ...Object.fromEntries([...shownUnits, 'images'].map((unit) => [unit, 0])), ...counts };
 }
 
 export function testConfigText(providerUrl: string, options: TestGatewayOptions = {}): string {

@@ -271,15 +271,6 @@ describe('connections to a provider', () => {
     await becomesIdle(narrow);
   });
 
-  it('waiting calls are refused when the provider is destroyed', async () => {
-    const { server } = await startHolding();
-    const narrow = provider(server.url, 'connections: 1');
-    const [first, waiting] = [send(narrow), send(narrow)];
-    await narrow.destroy();
-    assert.ok((await first.outcome) instanceof UpstreamFailure);
-    assert.equal(((await waiting.outcome) as UpstreamFailure).certainty, 'notSent');
-  });
-
   it('a provider that is down: not sent, and it counts against the route', async () => {
     const server = await startRawServer(() => undefined);
     await server.close();

@@ -39,7 +39,6 @@ export interface AccountAdminDependencies {
 
 export const email = z.email({ error: 'Expected an e-mail address.' }).max(200);
 
-/** The body of a request to create an account. Imports validate their rows with it. */
 export const newAccount = z.strictObject({
   name: shortText,
   email: email.nullish(),
@@ -60,10 +59,10 @@ const accountChange = z
     email: email.optional(),
     verified: z.boolean().optional(),
     status: z.enum(['active', 'suspended']).optional(),
-    /** The reason for the status. If a status is sent without a reason, the previous reason is removed. */
+    /** If a status is sent without a reason, the previous reason is removed. */
     statusReason: shortText.optional(),
     dailySpendCapYuan: capYuan.nullable().optional(),
-    /** The share of the list price that the account pays for calls admitted from now on, in basis points: 8000 is 20 % off. */
+    /** The factor applies to calls admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
     ...rateLimitFields,
@@ -183,7 +182,7 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
   ];
 }
 
-/** Returns the request in canonical form, so that two spellings of the same amount are equal. */
+/** Two spellings of the same amount give the same text. */
 function requestText(account: object): string {
   return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

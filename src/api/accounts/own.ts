@@ -9,20 +9,19 @@ import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuan
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
 import { underPresentNames } from './rate-limits.ts';
 
-export type OwnAccountDependencies = Pick<
+type OwnAccountDependencies = Pick<
   AccountAdminDependencies,
   'accounts' | 'accountChanges' | 'ledger' | 'rateLimits' | 'periods' | 'catalog'
 > & { readonly config: () => Config };
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
 
-/** The time zone and date of the gateway, by which days and months are counted. They can differ from the caller's. */
+/** Days and months are counted in the billing time zone, which can differ from the caller's. */
 const billingCalendar = {
   timezone: z.string().describe('The billing time zone.'),
   today: z.iso.date().describe('The current day in that time zone, which daily caps and usage sums are based on.'),
 };
 
-/** The account as members see it, without amounts of money. */
 const memberAccount = accountResponse
   .pick(everybodySees)
   .extend({ ...billingCalendar, role: z.literal('member') })
@@ -52,7 +51,7 @@ const accountChange = z.strictObject({
   email: email.optional(),
   /** `null` removes the account's own cap; the operator's cap remains. */
   ownDailySpendCapYuan: capYuan.nullable().optional(),
-  /** Whether members' keys can read the balance. If not, they read what is left of their own budgets. */
+  /** If false, members' keys read what is left of their own budgets. */
   membersSeeBalance: z.boolean().optional(),
 });
 
@@ -74,7 +73,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
     return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
   }
 
-  /** Returns the limits per minute of the account. Where the account has no limit, the configured limit applies. */
+  /** Without a limit of its own, the account has the configured limit. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());

@@ -31,11 +31,7 @@ type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
-/**
- * Converts a body to a change; returns `undefined` if the body contains no limit. Limits are stored by canonical model id.
- *
- * @throws GatewayError `invalidRequest` for an unknown model. Limits of a model that no longer exists can still be removed.
- */
+/** Returns `undefined` if the body contains no limit. Limits are stored by canonical model id. */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
   const models = new Map<string, MaximaChange>();
@@ -60,7 +56,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
 
 const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
 
-/** Returns the limits by the current model ids. Limits of a renamed model are stored under its old id. */
+/** Limits of a renamed model are stored under its old id. */
 export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
   const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
   const models = [...namesOf].map(([id, names]) => {

@@ -6,7 +6,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';
 
-export interface AuditAdminDependencies {
+interface AuditAdminDependencies {
   readonly auditLedger: (options?: Pick<AuditOptions, 'onProgress' | 'signal'>) => Promise<InvariantResult[]>;
 }
 
@@ -24,14 +24,13 @@ const auditResponse = z
 
 export type AuditResult = z.infer<typeof auditResponse>;
 
-/** A line of the response to an audit: progress, or the result in the last line. */
 export type AuditLine = { readonly progress: AuditProgress } | { readonly result: AuditResult };
 
 export const AUDIT_WITH_PROGRESS = '/audit?progress=true';
 
 const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default('false') });
 
-/** The endpoint of `faregate audit`, which checks the invariants of the ledger (`docs/architecture.md`). */
+/** `faregate audit` calls this endpoint. `docs/architecture.md` lists the invariants. */
 export function auditEndpoints({ auditLedger }: AuditAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
@@ -62,7 +61,7 @@ const toResult = (invariants: readonly InvariantResult[]): AuditResult => ({
 
 const LINE_EVERY_MS = 500;
 
-/** Yields the lines of an audit. The audit is aborted when the client stops reading. */
+/** Aborts the audit when the client stops reading. */
 async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): AsyncGenerator<string> {
   const line = (value: AuditLine): string => `${JSON.stringify(value)}\n`;
   const unwanted = new AbortController();

@@ -31,7 +31,7 @@ export const callList = z.strictObject({
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
-  /** A request id that the gateway, the provider or the client assigned. */
+  /** The id can come from the gateway, the provider or the client. */
   requestId: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -44,7 +44,6 @@ const foundRequest = z.strictObject({
 });
 export type FoundRequest = z.infer<typeof foundRequest>;
 
-/** A page of calls. Calls in flight have their own form, and a search by request id also returns refusals. */
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
 export const CALL_COLUMNS = [
@@ -56,13 +55,11 @@ export const CALL_COLUMNS = [
 
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** Returns the function that lists calls for both APIs. Its result contains only calls of `of`, whatever the query contains. */
+/** The result contains only calls of `of`, even if the query asks for others. */
 export function callReader(dependencies: CallAdminDependencies) {
   const { accounts, calls, inFlight, refusals } = dependencies;
 
-  /**
-   * Finds the calls and refusals with a request id. It searches both, because the client cannot know whether a request became a call or was refused.
-   */
+  /** A client cannot know whether a request became a call, so refusals are searched too. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
@@ -139,14 +136,14 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
     callToWire(call, {
-      // This always finds a name, because accounts are never deleted.
+      // Accounts are never deleted, so a name is always found.
       accountName: names.get(call.accountId) ?? call.accountId,
       refunds: refundsOf.get(call.id),
     }),
   );
 }
 
-/** Returns the 404 for a call without a record. The message tells whether records of that time were deleted, regardless of the owner of the call. */
+/** The message says whether records of that time were deleted. It does not depend on the owner of the call. */
 export async function noCall({ calls }: Pick<CallAdminDependencies, 'calls'>, id: string): Promise<GatewayError> {
   if (!(await calls.isDropped(id))) return notFound('call', id);
   return new GatewayError('pathUnknown', {

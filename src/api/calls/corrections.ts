@@ -16,7 +16,7 @@ import { capYuan, ledgerEntryId, positiveAmountYuan, shortText } from '../manage
 import { type CallAdminDependencies, noCall, readCall } from './admin.ts';
 import { callResponse } from './wire.ts';
 
-export interface CallCorrectionDependencies extends Pick<CallAdminDependencies, 'accounts' | 'calls'> {
+interface CallCorrectionDependencies extends Pick<CallAdminDependencies, 'accounts' | 'calls'> {
   readonly refunds: RefundStore;
   readonly resolutions: ResolutionStore;
   readonly clock: Clock;

@@ -8,9 +8,9 @@ import { type RefusalAdminDependencies, refusalList, refusalReader, refusalRespo
 import { CALL_COLUMNS, type CallAdminDependencies, callList, callReader, readCall } from './admin.ts';
 import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
-export type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
+type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
 
-/** The fields of a call that accounts see. Routes and costs are only for operators. */
+/** Accounts do not see routes and costs. */
 const ownCallMembers = callResponse.pick({
   id: true,
   accountId: true,
@@ -40,7 +40,7 @@ const ownCallMembers = callResponse.pick({
   firstByteMs: true,
 });
 
-/** Another model that the call used, without the provider's name of that model. */
+/** The provider's name of the model is for operators. */
 const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
@@ -51,10 +51,9 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** The resolution of a call, without the memo and the person who resolved the call. */
+/** The memo and the operator are not shown to accounts. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
-/** A refund, without the memo, which is for operators. */
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
 
 const ownCall = ownCallMembers
@@ -101,10 +100,8 @@ const ownRefusal = refusalResponse
   })
   .meta({ id: 'OwnRefusal' });
 
-/** The columns of the operators' CSV that accounts may see. */
 const OWN_CALL_COLUMNS = CALL_COLUMNS.filter((column) => column.split('.')[0]! in ownCallMembers.shape);
 
-/** A page of calls. Calls in flight have their own form, and a search by request id also returns refusals. */
 const ownCallPage = z.union([
   pageOf(z.union([ownCall, ownInFlight])),
   z.strictObject({ data: listOf(ownCall), refusals: listOf(ownRefusal), nextCursor: z.null() }),

@@ -3,7 +3,7 @@ import type { UnpricedUse } from '../../requests/unpriced-uses.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 
-export interface UnpricedAdminDependencies {
+interface UnpricedAdminDependencies {
   readonly unpricedUses: () => readonly UnpricedUse[];
 }
 

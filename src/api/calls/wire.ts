@@ -194,7 +194,7 @@ export const inFlightResponse = z
   .meta({ id: 'CallInFlight' });
 export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
-/** Converts a call in flight. Its route is the first of the routes that it may use. */
+/** The route is the first one that the call may use. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,

@@ -12,7 +12,7 @@ import { at, pageOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { filterText, instant, instantToWire, page } from '../management/wire.ts';
 
-export interface ChangeAdminDependencies {
+interface ChangeAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly changes: Pick<ChangesStore, 'list'>;
   readonly plans: () => readonly Pick<PlanTerms, 'id' | 'name'>[];
@@ -71,7 +71,6 @@ const CHANGE_COLUMNS = Object.entries(changeResponse.shape).flatMap(([name, of])
   of instanceof z.ZodObject ? Object.keys(of.shape).map((inner) => `${name}.${inner}`) : [name],
 );
 
-/** The endpoints that read the audit log. No endpoint changes it. */
 export function changeEndpoints({ changes, accounts, plans }: ChangeAdminDependencies): AdminEndpoint[] {
   async function list({ limit, cursor, from, to, ...asked }: z.infer<typeof changeList>) {
     const { items, next } = await changes.list(

@@ -5,10 +5,10 @@ import { showConfig } from '../../config/shown.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 
-export interface ConfigAdminDependencies {
+interface ConfigAdminDependencies {
   readonly config: () => Config;
   readonly configStatus: () => ConfigStatus;
-  /** Id of the node that uses the configuration; `null` if the process does not serve requests. */
+  /** `null` if the process does not serve requests. */
   readonly nodeId: string | null;
 }
 
@@ -27,7 +27,7 @@ const configResponse = z
   .meta({ id: 'ConfigInForce' });
 export type ConfigResponse = z.infer<typeof configResponse>;
 
-/** The endpoint that returns the configuration in force, including environment variables and defaults, without secrets. */
+/** The configuration includes defaults and values from environment variables, but no secrets. */
 export function configEndpoints({ config, configStatus, nodeId }: ConfigAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({

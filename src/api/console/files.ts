@@ -7,7 +7,7 @@ export const BUILT_CONSOLE = fileURLToPath(new URL('../../../console/dist/', imp
 
 export interface Console {
   readonly page: string;
-  /** Scripts, styles and images by their path below `/console/`. */
+  /** The key is the path below `/console/`. */
   readonly files: ReadonlyMap<string, FileHandler>;
 }
 
@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** `Cache-Control` of the files in `assets`, whose names contain a hash of the content. */
+/** The names of files in `assets` contain a hash of the content. */
 const UNCHANGING = 'public, max-age=31536000, immutable';
 const CHANGING = 'public, max-age=300';
 
@@ -27,8 +27,8 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Reads a built console, which takes about 3 MB with all encodings; `null` if there is none. All files are read at once, so that a page always gets
- * files of its own version, even after another version has replaced them on disk.
+ * Reads a built console, about 3 MB with all encodings; `null` if there is none. It reads all files at once, so a page gets files of its
+ * own version even if an upgrade replaces them on disk.
  */
 export async function readConsole(directory: string): Promise<Console | null> {
   const names = (await readdir(directory, { recursive: true }).catch(absent)) ?? [];
@@ -53,7 +53,6 @@ export async function readConsole(directory: string): Promise<Console | null> {
   return { page: page.toString(), files };
 }
 
-/** Treats a missing file or a directory as absent; rethrows other errors. */
 function absent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
   throw error;

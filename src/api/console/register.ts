@@ -14,12 +14,10 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `;
 
-/**
- * Serves the console: one public page and its files. The page gets its data from the account API and the admin API with the user's session.
- */
+/** The page reads the account API and the admin API with the user's session. */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
-  /** Reads the console once. If it does not exist yet, the next request tries again. */
+  /** If the console is not built yet, the next request reads again. */
   const read = async (): Promise<Console | null> => {
     reading ??= readConsole(directory);
     const found = await reading.catch((error: unknown) => {
@@ -40,7 +38,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
         'content-security-policy': pagePolicy(` 'nonce-${nonce}'`),
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
-        // Each load of the page needs a new nonce.
+
         'cache-control': 'no-store',
       })
       .type('text/html; charset=utf-8')

@@ -1,10 +1,8 @@
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Adds aliases: addresses with one `/v1` too many or too few. SDKs append either `/v1/messages` or `/messages` to a base address, so clients also
- * request `/v1/v1/messages` and `/messages`, which can only mean `/v1/messages`. An alias differs from its endpoint only in the path.
- *
- * An address that would be an alias of two endpoints, for example if a mounted name is `coding`, is not added.
+ * Adds aliases: addresses with one `/v1` too many or too few, such as `/v1/v1/messages` and `/messages`. Clients request them because some
+ * SDKs append `/v1/messages` to the base address and others `/messages`. An address that would be an alias of two endpoints is not added.
  */
 export function endpointAliases(table: readonly Endpoint[], messagesNames: readonly string[]): Endpoint[] {
   const taken = new Set(table.map(addressOf));
@@ -38,7 +36,6 @@ function isOfBase(segment: string, messagesNames: readonly string[]): boolean {
   return segment === 'v1' || segment === 'coding' || messagesNames.includes(segment);
 }
 
-/** Returns the path with one `v1` segment added to its base address, and the path with one removed from it. */
 function pathsOneOff(path: string, messagesNames: readonly string[]): string[] {
   const { base, resource } = pathParts(path, messagesNames);
   const without = base.flatMap((segment, at) => (segment === 'v1' ? [base.toSpliced(at, 1)] : []));

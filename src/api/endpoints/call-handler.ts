@@ -19,21 +19,21 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
     const client = new Client(response, operation);
-    // Awaited even if the result is known: meanwhile, Node receives a body that arrived together with the headers, so that reading it needs no wait.
+    // Awaited even if the result is cached: meanwhile, Node receives a body that arrived together with the headers.
     const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
     const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
     const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
       tenant: principal,
       budgets: bodyBudgets,
-      look: () => this.#lookUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
+      look: () => this.#precheckUnlessRepeat(request, { ...principal, policy: endpoint, settings }),
     };
 
     function run(input: CallInput): Promise<void> {
       const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
-      // Streams are not stored, so an idempotency key has no effect on them.
+      // Streams are not stored, so their idempotency key is ignored.
       const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
       if (key === null) return calls.run(call);
       return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
@@ -70,11 +70,11 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     }
   }
 
-  /** Checks limits before the body is read. An idempotent repeat is not refused, because it gets the stored response in any case. */
-  async #lookUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
+  /** Checks limits before the body is read. A repeated idempotent request is exempt, because it gets the stored response. */
+  async #precheckUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
     const { admission, idempotentCalls } = this.dependencies;
     try {
-      await admission.look(call);
+      await admission.precheck(call);
     } catch (refusal) {
       if (!(await idempotentCalls.isRepeat(call, usableIdempotencyKey(request)))) throw refusal;
     }

@@ -15,7 +15,7 @@ export interface EndpointDependencies {
   readonly refusals: Refusals;
   readonly calls: CallRunner;
   readonly idempotentCalls: IdempotentCalls;
-  readonly admission: Pick<CallAdmission, 'look'>;
+  readonly admission: Pick<CallAdmission, 'precheck'>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
   readonly requestWorkers: RequestWorkers;
@@ -23,7 +23,6 @@ export interface EndpointDependencies {
   readonly spoolDirectory: string;
 }
 
-/** A request and its response. The HTTP framework is not needed to serve it. */
 export interface ServedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -32,7 +31,6 @@ export interface ServedRequest {
 
 export interface Visit<Served> {
   readonly served: Served;
-  /** The settings in force when the request arrived. */
   readonly settings: Settings;
   readonly report: OpenReport;
   readonly subject: RefusalSubject;
@@ -47,7 +45,7 @@ export abstract class EndpointHandler<Row extends Endpoint, Served extends Serve
     this.dependencies = dependencies;
   }
 
-  /** @throws GatewayError if the request is refused or fails before its response has begun. */
+  /** @throws GatewayError if the request fails before its response has begun. */
   async handle(served: Served): Promise<void> {
     const { refusals } = this.dependencies;
     const settings = this.dependencies.settings();

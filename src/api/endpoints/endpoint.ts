@@ -11,11 +11,11 @@ export interface CallEndpoint extends EndpointPolicy {
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
-  /** Maximum size of the decoded body, in bytes. */
+  /** The limit applies after decompression. */
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint that estimates tokens. It is free and calls no provider. */
+/** A token estimate is free and calls no provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;
@@ -26,7 +26,6 @@ export interface EstimateEndpoint {
   readonly bodyLimitBytes: number;
 }
 
-/** An endpoint to which the gateway itself responds. It is free. */
 export interface QueryEndpoint {
   readonly path: string;
   readonly envelope: Envelope;

@@ -32,7 +32,7 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });
   }
 
-  /** Returns the limits of the body. At coding addresses, the plan's limit of input bytes applies too (contract 4.4, 4.7). */
+  /** At coding addresses, the plan's limit of input bytes applies too (contract 4.4, 4.7). */
   #limits({ config, codingInputBytesMax }: Settings): BodyLimits {
     const { bodyLimitBytes, context } = this.endpoint;
     const idleTimeoutMs = config.server.uploadIdleTimeout;

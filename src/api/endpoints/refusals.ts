@@ -10,7 +10,7 @@ import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import type { Soon } from '../../lib/soon.ts';
 
-/** Costs of a refusal against the refusal limit: 1 if the gateway had to query the database or the credential was wrong, otherwise 0.25. */
+/** What a refusal costs in the refusal throttle. The higher cost applies if the credential was wrong or the database was queried. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -21,16 +21,15 @@ interface RefusalDependencies {
   readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
-/** The subject for which refusals of a request are counted: first the client address, and the account once the request is authenticated. */
+/** Refusals are counted by client address, and by account once the request is authenticated. */
 export interface RefusalSubject {
   readonly request: IncomingMessage;
-  /** Name of the account or address. */
+  /** The name of the account, or `address …`. */
   name: string;
-  /** Key under which a refusal of the request is remembered; empty if the refusal is not remembered. */
+  /** The cache key of the remembered refusal; empty if the refusal is not remembered. */
   place: string;
 }
 
-/** Authenticates requests, and delays refusals of accounts and addresses that are refused too often. */
 export class Refusals {
   readonly #dependencies: RefusalDependencies;
 
@@ -42,11 +41,7 @@ export class Refusals {
     return { request, name: `address ${this.#dependencies.addresses.ofRequest(request)}`, place: '' };
   }
 
-  /**
-   * Authenticates a request.
-   *
-   * @throws GatewayError, or rejects with it, if the key may not be used here, or if this request was refused shortly before.
-   */
+  /** @throws GatewayError if the key may not be used here, or if the same request was refused shortly before. */
   identify(
     subject: RefusalSubject,
     path: string,
@@ -78,8 +73,8 @@ export class Refusals {
   }
 
   /**
-   * Delays the error response of a subject that is refused too often. If too many responses are delayed already, the connection is closed after the
-   * response instead.
+   * Delays the error response of a throttled subject. If too many responses are already delayed, the connection is closed after the
+   * response.
    */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
     const { throttle } = this.#dependencies;
@@ -90,7 +85,7 @@ export class Refusals {
     }
     const isSlowed = throttle.hold(name, cost);
     const { kind, isMoney } = error as GatewayError;
-    // If a refusal depends only on the state of the account, the next request will be refused too, whatever it contains.
+    // A refusal for the state of the account applies to its next request too, whatever the request contains.
     if (isMoney || (kind === 'invalidApiKey' && place !== '')) throttle.remember(name, place, error as GatewayError);
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
@@ -98,7 +93,7 @@ export class Refusals {
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
-    // Precedes all checks of the account: a client that may not use the key must not learn about the account, nor may its refusals count for it.
+    // Checked first: a client that may not use the key must not learn about the account, and its refusals must not count for the account.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');
@@ -118,12 +113,12 @@ export class Refusals {
   }
 }
 
-/** Returns the cost of a refusal; 0 for failures of the gateway and for errors of the provider. */
+/** Failures of the gateway and errors of the provider cost nothing. */
 function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // A valid key from a network that is not allowed costs as much as a wrong key. Otherwise stolen keys could be tried faster than guessed ones.
+  // With a lower cost, stolen keys could be tried faster than guessed ones.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

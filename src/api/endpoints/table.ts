@@ -34,11 +34,8 @@ import { publicModels } from '../queries/public-models.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 /**
- * The endpoint table, which contains every public address (contract 4). HTTP routes, responses to wrong methods and types, and the operations of the
- * catalog are derived from it. `docs/recipes.md` explains how to add an endpoint.
- *
- * Under each base address, there are all paths that SDKs, agents and balance readers append to it (contract 2.1, 4.11). `{name}` stands for each
- * mounted name of the messages protocol.
+ * Every public address (contract 4). Each base address has all paths that SDKs, agents and balance readers append to it (contract 2.1,
+ * 4.11). `{name}` stands for each configured name of the messages protocol. `docs/recipes.md` explains how to add an endpoint.
  */
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
@@ -75,7 +72,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     query('/v1/coding/user/balance', USAGE, codingBalance),
   ];
   for (const name of protocolNames.messages) {
-    // Some messages clients append /v1/messages to their base address, others /messages. So /{name} and /{name}/v1 are both base addresses.
+    // Messages clients append /v1/messages or /messages, so /{name} and /{name}/v1 are both base addresses.
     // biome-ignore format: as above
     rows.push(
       call(`/${name}/v1/messages`, MESSAGES, messages, messagesContext, 402, bodyLimit),
@@ -107,13 +104,13 @@ type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
-/** The address of the model list, which both families share. Errors have the envelope of the client's family. */
+/** The model list has one address for both families. Errors have the envelope of the client's family. */
 function sharedBy(messagesNames: readonly string[]): Family {
   const forClient = (headers: IncomingHttpHeaders): Envelope =>
     isMessagesClient(headers, messagesNames) ? MESSAGES.envelope : CHAT.envelope;
   return { envelope: { ...CHAT.envelope, forClient }, credential: MESSAGES.credential };
 }
-/** Addresses for Cohere's clients, which append their own version to the base address and expect errors in their own format. */
+/** Cohere's clients append their own version to the base address and expect their own error format. */
 const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
@@ -143,7 +140,7 @@ function query(path: string, { envelope, credential }: Family, descriptor: Query
   return { method: 'GET', path, envelope, credential, query: descriptor };
 }
 
-/** Returns the operations in the public catalog. These call a provider and are charged to the balance. */
+/** The public catalog lists operations that call a provider and are charged to the balance. */
 export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
   const published = new Map<string, PublishedOperation>();
   for (const endpoint of table) {

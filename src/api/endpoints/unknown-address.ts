@@ -9,13 +9,10 @@ import { isMessagesClient } from '../queries/messages-client.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Maximum length of a path that is compared with the endpoint table. */
+/** Longer paths get no suggestion. */
 const PATH_LENGTH_MAX = 300;
 
-/**
- * Creates the error responses for unknown addresses. They have the envelope of the client's family and suggest the address that the client may have
- * meant.
- */
+/** Errors for unknown addresses have the envelope of the client's family and suggest an existing address. */
 export function createUnknownAddresses(table: readonly Endpoint[], messagesNames: readonly string[]): UnknownAddresses {
   const known = table.map(({ method, path, envelope }) => {
     const { base, resource } = pathParts(path, messagesNames);
@@ -32,7 +29,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** Finds the endpoint whose path has the same ending, and the most similar base address and context. */
+  /** Among endpoints with the same ending, the context and the most similar base address decide. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -70,7 +67,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   return {
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
-      // A malformed request gets here without being routed, so its address may exist.
+      // A malformed request is not routed, so its address may exist.
       const ofEndpoint = envelopes.get(upTo(path, '?#'));
       if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
@@ -88,7 +85,7 @@ function isMessagesPath(path: string, messagesNames: readonly string[]): boolean
   return clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
 }
 
-/** Returns the number of segments at the end of a path that equal those of the resource. Path parameters are not counted. */
+/** Path parameters are not counted. */
 function sameAtEnd(segments: readonly string[], resource: readonly string[]): number {
   let same = 0;
   for (let back = 1; back <= resource.length; back++) {

@@ -4,7 +4,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { LineStream } from '../management/endpoint.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface ExportAdminDependencies {
+interface ExportAdminDependencies {
   exportDatabase(): AsyncIterable<string>;
   readonly clock: Clock;
 }
@@ -16,7 +16,7 @@ export function exportEndpoints({ exportDatabase, clock }: ExportAdminDependenci
     adminEndpoint({
       method: 'POST',
       path: EXPORT_PATH,
-      // This is a permission of its own, because the export contains hashes of keys and passwords, webhook secrets, and stored responses.
+      // The export contains hashes of keys and passwords, webhook secrets and stored responses, so it has its own permission.
       needs: 'export',
       // The audit log has an entry even if the download is interrupted.
       subject: { kind: 'database' },

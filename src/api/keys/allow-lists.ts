@@ -16,7 +16,7 @@ const network = shortText.transform((text, context) => {
   return z.NEVER;
 });
 
-/** A schema for a list with at least one item. An empty list is refused, because it could mean that nothing or that everything is allowed. */
+/** An empty list is refused, because it could mean that nothing or that everything is allowed. */
 const listOf = <Item extends z.ZodType<string>>(item: Item, what: string) =>
   z
     .array(item, { error: `Expected a list of ${what}, or null for no allow-list.` })
@@ -36,10 +36,8 @@ interface AskedLists {
 }
 
 /**
- * Converts a body to a change with canonical model ids. Ids that are already in the key's list are accepted even if they are no longer configured, so
- * that clients can send a list back unchanged.
- *
- * @throws GatewayError `invalidRequest` for an unknown model.
+ * Converts a body to a change with canonical model ids. Ids that the key already has are accepted even if they are no longer configured: a
+ * client can then send a list back unchanged.
  */
 export function toAllowListChange(
   { allowedModels, allowedNetworks }: AskedLists,

@@ -20,9 +20,8 @@ const { id, accountId, name, prefix, expiresAt, revokedAt } = keyMembers;
 const importedKeyResponse = z
   .strictObject({ id, accountId, name, prefix, expiresAt, revokedAt })
   .meta({ id: 'ImportedKey' });
-export type ImportedKeyResponse = z.infer<typeof importedKeyResponse>;
 
-/** Imports keys that another program created, so that clients can continue to use them. Requests contain only a hash of the key. */
+/** Clients keep the keys of another gateway, which are imported by their hash. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyDependencies): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);
@@ -40,7 +39,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       userId: null,
       limits: toLimitChange(body),
       rates: toRateChange(body, catalog()),
-      // Models that are not configured yet are kept in the list. Without them the key would be less restricted than before.
+      // Models that are not configured yet stay in the list. Otherwise the key would be less restricted than before.
       allowed: toAllowListChange(body, { ...NO_ALLOW_LISTS, models: body.allowedModels ?? null }, catalog()),
     };
     const made = await orRefused(accountId, null, undefined, () =>
@@ -66,7 +65,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
         try {
           return await make(id, keyHash, body);
         } catch (error) {
-          // A concurrent request may have imported the key.
+          // A concurrent request may have imported the same key.
           const other = isUniqueViolation(error) ? await find(id, keyHash) : null;
           if (other === null) throw error;
           return other;

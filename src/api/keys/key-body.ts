@@ -22,12 +22,11 @@ export const keyList = z.strictObject({
   userId: filterText.optional(),
 });
 
-/** The body of a request to create a key. Imports validate their rows with it. */
 export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
   scopes: scopes.optional(),
-  /** The user who owns the key; `null` or absent: the account owns it. */
+  /** `null` or absent: the account owns the key. */
   userId: filterText.nullish(),
   ...limits,
   ...allowListFields,
@@ -41,7 +40,7 @@ const SHOWN = {
 
 const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
-/** The body of a request to import a key. Imported keys can only be used for calls, because the account API recognizes its keys by their format. */
+/** The account API recognizes its keys by their format, so imported keys can only be used for calls. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
@@ -51,10 +50,9 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   prefix: z
     .string(SHOWN)
     .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
-    // The prefix of an imported key must differ from the gateway's own, because the gateway recognizes imported keys by it.
+    // The gateway recognizes imported keys by a prefix other than its own.
     .refine((text) => !text.startsWith(KEY_PREFIX), OURS)
     .meta({ examples: ['sk-Ab12…'] }),
-  /** Whether the key is imported as a revoked key. */
   isRevoked: z.boolean().default(false),
 });
 
@@ -63,13 +61,13 @@ export const keyChange = z.strictObject({ name: shortText.optional(), ...limits,
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({
-  /** Number of seconds for which the old key stays valid, unless it expires earlier. By default it is revoked at once. */
+  /** The old key stays valid for this time, unless it expires earlier. By default it is revoked at once. */
   keepOldSeconds: wholeNumber(
     0,
     KEEP_OLD_SECONDS_MAX,
     `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
   ).default(0),
-  /** When the new key expires. By default it never expires. */
+  /** By default the new key never expires. */
   expiresAt: instant.nullish(),
 });
 

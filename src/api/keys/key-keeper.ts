@@ -41,7 +41,6 @@ export interface KeyAdminDependencies {
   readonly clock: Clock;
 }
 
-/** A new key with its text, which is secret. */
 const created = { ...keyMembers, key: z.string() };
 export const createdKey = z.strictObject(created).meta({ id: 'CreatedKey' });
 export type CreatedKey = z.infer<typeof createdKey>;
@@ -81,7 +80,7 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
   const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
 
   return {
-    /** Creates a key and returns it with its text, which is not stored. `ownKeys`: the maximum number of keys of its owner. */
+    /** The text of the key is not stored. `ownKeys`: the maximum number of keys of its owner. */
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) throw noMember(userId);
@@ -119,7 +118,6 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       return wire!;
     },
 
-    /** Replaces a key. Returns the new key with its text, and the time at which the old key ends. */
     async replace(id: string, { keepOldSeconds, expiresAt = null }: ReplacementBody, ownKeys?: OwnKeysLimit) {
       const { accountId, userId } = await requireKey(id);
       const keepOldMs = keepOldSeconds * 1_000;
@@ -149,12 +147,7 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/**
- * Runs the creation of a key and converts refusals to errors. If the user was removed in the meantime, the error is the same as for a user who is not
- * a member.
- *
- * @throws GatewayError which names the limit that is reached.
- */
+/** If the user was removed meanwhile, the error is the same as for a user who is not a member. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

@@ -1,6 +1,6 @@
 import type { ApiKeyStore } from '../../accounting/accounts/api-key-store.ts';
 
-/** Returns the names of keys by their ids with one query. Deleted keys are not in the result. */
+/** Deleted keys are absent from the result. */
 export function keyNamesOf(
   accounts: Pick<ApiKeyStore, 'findKeyNames'>,
   items: readonly { readonly keyId: string | null }[],

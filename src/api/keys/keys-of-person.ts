@@ -5,7 +5,7 @@ import type { AccountScope } from '../../people/access.ts';
 
 type Keys = Pick<ApiKeyStore, 'findOwnKeyIds'>;
 
-/** Returns the filter for what an actor of an account may see. With `userId`, it selects only the keys of that user. */
+/** An actor sees only its account, and with `userId` only the keys of that user. */
 export async function ownedInScope(
   keys: Keys,
   { accountId, ownUserId }: AccountScope,
@@ -17,11 +17,7 @@ export async function ownedInScope(
   return { accountId, keyIds: isSeen ? await keys.findOwnKeyIds(accountId, seen) : [] };
 }
 
-/**
- * Returns the filter for operators, who may see everything.
- *
- * @throws GatewayError `invalidRequest` if the query contains a user without an account.
- */
+/** An operator sees everything, or the keys of one user. */
 export async function ownedByPerson(
   keys: Keys,
   { accountId, userId }: { readonly accountId?: string | undefined; readonly userId?: string | undefined },

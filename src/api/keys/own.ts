@@ -38,10 +38,7 @@ const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })
   .meta({ id: 'OwnReplacementKey' });
 
-/**
- * Endpoints for keys in the account API. Members manage their own keys, but only owners set the limits of keys. Owners manage all keys of the
- * account.
- */
+/** Members manage their own keys. Owners manage all keys of the account, and only they set limits. */
 export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndpoint[] {
   const { accounts } = dependencies;
   const keys = keyKeeper(dependencies);
@@ -122,7 +119,7 @@ function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
   return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
 }
 
-/** Returns the expiry of a key with which a member replaces another one. It is never later than the expiry of the old key. */
+/** A member's replacement key never expires later than the replaced key. */
 function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
   if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
   return asked < expiresAt ? asked : expiresAt;

@@ -14,7 +14,7 @@ import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { filterText, instant } from '../management/wire.ts';
 
-export interface LatencyAdminDependencies {
+interface LatencyAdminDependencies {
   readonly latency: Pick<LatencyStore, 'sum'>;
   readonly clock: Clock;
   readonly timezone: () => string;
@@ -79,7 +79,7 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminDepen
       async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
-        // The range begins on a full hour. The default range includes the current hour.
+        // The range starts at a full hour. By default, it includes the current hour.
         const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
         const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
         const found = await latency.sum(query, GROUPS_MAX + 1);
@@ -141,7 +141,6 @@ function csv(rows: readonly LatencyRow[], groupBy: readonly LatencyDimension[]):
   return [titles, ...lines].join('');
 }
 
-/** The columns of the CSV that follow the columns of the dimensions. */
 const FIGURES = [
   ...['attempts', 'errors', 'refused', 'errorRatio', 'durationP50Ms', 'durationP95Ms'],
   ...['firstByteP50Ms', 'firstByteP95Ms', 'outputTokens', 'tokensPerSecond'],

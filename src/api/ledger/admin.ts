@@ -21,7 +21,7 @@ import {
   shortText,
 } from '../management/wire.ts';
 
-export interface LedgerAdminDependencies {
+interface LedgerAdminDependencies {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly periods: () => RunningPeriods;
@@ -70,7 +70,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
     }
   }
 
-  /** Entries in the audit log show the balance before and after the change, and the ledger entry itself. */
+  /** The audit log shows the balance before and after the change, and the ledger entry itself. */
   const balance: ChangeSubject<unknown, z.infer<typeof topUp>> = {
     kind: 'account',
     noted: ({ body: { amountYuan, memo = null } }) => ({ amountYuan: formatYuan(amountYuan), memo }),

@@ -13,15 +13,15 @@ import { statementResponse } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
 
-export type OwnMoneyDependencies = UsageAdminDependencies & {
+type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly ledger: Pick<LedgerStore, 'listEntries'>;
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
 
-/** Dimensions that accounts can group by: all except providers. */
+/** Accounts cannot group by provider. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** A row of usage without providers, costs and margins. */
+/** Accounts do not see providers, costs and margins. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -47,7 +47,7 @@ const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** A ledger entry without the memo, which is for operators. */
+/** The memo is for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });

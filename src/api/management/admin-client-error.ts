@@ -1,6 +1,5 @@
-/** An error response of the admin API, or the failure to reach it. */
+/** An error response of the admin API, or a failure to reach the gateway. */
 export class AdminClientError extends Error {
-  /** The error code and the invalid field; `null` if there is none. */
   readonly code: string | null;
   readonly param: string | null;
 

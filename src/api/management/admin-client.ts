@@ -5,24 +5,17 @@ import { AdminClientError } from './admin-client-error.ts';
 import { localUserHeader } from './local-user.ts';
 import { ADMIN_PREFIX } from './prefixes.ts';
 
-/** A client of the admin API. The API is in a running gateway, or in this process and is then called without a socket. */
+/** Calls the admin API of a running gateway, or of this process without a socket. */
 export interface AdminClient {
-  /**
-   * With an idempotency key, a request can be repeated safely.
-   *
-   * @throws AdminClientError with the message of the API if the response is an error
-   */
+  /** A request with an idempotency key can be repeated safely. @throws AdminClientError with the message of an error response */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** Sends a GET request. Returns `null` if the resource does not exist. */
+  /** Returns `null` if the resource does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /**
-   * Sends a POST request without a body, and yields each line of the response as a JSON value. If the caller ends the iteration early, the request is
-   * aborted.
-   */
+  /** Yields each line of the response as JSON. If the caller stops iterating, the request is aborted. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** The error code for too many changes by one actor. The gateway has then changed nothing. */
+/** The error code for too many changes by one actor. Nothing was changed. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -39,7 +32,6 @@ interface RawRequest {
 
 type Transport = (request: RawRequest) => Promise<RawResponse>;
 
-/** @throws AdminClientError */
 type StreamTransport = (path: string) => Promise<AsyncIterable<Uint8Array | string>>;
 
 function createClient(
@@ -92,16 +84,13 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   });
 }
 
-/**
- * Creates a client of the gateway at `url`. `localUser`: the user of the command line, which the gateway trusts only in requests with the local
- * token.
- */
+/** `localUser`: the user of the command line, which the gateway trusts only with the local token. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
     for (;;) {
       const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
       const received = { status: response.status, text: await response.text() };
-      // A long import, for example of thousands of accounts, must wait when it reaches the rate limit of changes.
+      // A long import reaches the rate limit of changes and must wait.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
       await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
@@ -109,7 +98,6 @@ export function remoteAdminClient(url: string, token: string, localUser: string 
   return createClient(token, localUser, transport, (path) => streamFromGateway(url, token, path));
 }
 
-/** @throws AdminClientError */
 async function reach(url: string, path: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(url + path, request);
@@ -118,11 +106,7 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
   }
 }
 
-/**
- * Sends a POST request without a body to the gateway at `url`, and streams the response. Fails if the response is truncated.
- *
- * @throws AdminClientError
- */
+/** @throws AdminClientError, also if the response is truncated */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await reach(url, ADMIN_PREFIX + path, { method: 'POST', headers });
@@ -140,7 +124,6 @@ async function* readBody(body: ReadableStream<Uint8Array>, url: string): AsyncIt
   }
 }
 
-/** Creates a client of an admin API in this process. */
 export function localAdminClient(app: FastifyInstance, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ method, url, headers, body }) => {
     const response = await app.inject({

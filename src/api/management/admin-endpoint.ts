@@ -14,11 +14,11 @@ type AdminDefinition<
   BodySchema extends z.ZodType,
   ResponseSchema extends z.ZodType | null,
 > = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>, 'needs'> & {
-  /** The required permission. By default, operators may use the endpoint, and auditors too if it only reads. */
+  /** By default, operators may use the endpoint, and auditors too if it only reads. */
   readonly needs?: AdminNeed;
 };
 
-/** Creates an endpoint whose `run` has the types of its schemas. */
+/** The types of `run` follow from the schemas. */
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -2,23 +2,20 @@ import type { z } from 'zod';
 import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import { issueText } from './issue-text.ts';
 
-/** The validated request of an endpoint of the admin API or the account API. */
 export interface ManagementInput<Query, Body> {
-  /** The `:id` of the path; empty if the path has none. */
+  /** The `:id` of the path, or an empty text. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
   readonly idempotencyKey: string | null;
-  /** Whether the client accepts CSV. */
   readonly wantsCsv: boolean;
 }
 
-/** A response body that is streamed line by line. */
 export class LineStream {
-  /** The body in chunks. Each chunk takes one turn in the queue of its caller, so it should contain several lines. */
+  /** Each chunk takes one slot in the queue of its caller, so it should contain several lines. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The JSON response in whose place this stream is sent. The audit log uses it; `null` if there is none. */
+  /** The audit log uses the JSON response that this stream replaces. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -27,7 +24,6 @@ export class LineStream {
     this.inPlaceOf = inPlaceOf;
   }
 
-  /** Creates a stream from a text that is already complete. */
   static of(text: string, contentType: string, inPlaceOf: object | null = null): LineStream {
     return new LineStream(once(text), contentType, inPlaceOf);
   }
@@ -37,7 +33,7 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The stored response to a repeated request. The request changes nothing, so the audit log has no entry for it. */
+/** The response to a repeated request is not recorded in the audit log. */
 export class Repeat<Response extends object> {
   readonly response: Response;
 
@@ -50,66 +46,54 @@ export class Repeat<Response extends object> {
   }
 }
 
-/** A streamed response in place of the JSON response. */
 interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
-  /** In which case the endpoint streams, and what the lines contain. */
+  /** When the endpoint streams, and what the lines contain. */
   readonly description: string;
 }
 
-/** The type that `run` must return for a response schema. */
 type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extends z.ZodType
   ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
   : Promise<void> | Promise<LineStream>;
 
-/**
- * An endpoint of the admin API or the account API. `run` returns the body of the response, or `null` for 204.
- *
- * `Need`: the type of the required permission; `Context`: the type of the caller with the scope of the request.
- */
+/** `Need`: the required permission. `Context`: the caller and the scope of the request. */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path after the prefix of the API. It contains `:id` if it names a resource. */
+  /** The path has no prefix of the API. It contains `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
   readonly needs: Need;
-  /** Whether the endpoint can change something. Its requests are recorded in the audit log, and make the gateway forget remembered refusals. */
+  /** Changes are recorded in the audit log, and clear the cache of remembered refusals. */
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
-  /** The schema of the JSON response; `null` if there is none. */
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
-  /** Whether requests with an `Idempotency-Key` can be repeated safely. */
+  /** True if the endpoint supports `Idempotency-Key`. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
-  /**
-   * Validates a request and returns the input for `run`.
-   *
-   * @throws GatewayError `invalidRequest`
-   */
+  /** @throws GatewayError `invalidRequest` */
   readonly check: (input: ManagementInput<unknown, unknown>) => ManagementInput<unknown, unknown>;
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
 }
 
-/** What an endpoint changes, as the audit log records it. By default, this is derived from the path. */
+/** What the audit log records as the subject of a change. By default it is derived from the path. */
 export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
-  /** The kind of the subject, such as `account`. */
   readonly kind: string;
-  /** Whether the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
+  /** True if the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
   readonly isMadeInAccount?: true;
-  /** Whether the endpoint removes the subject and its response shows the subject as it was before. */
+  /** True if the endpoint removes the subject, and its response shows the subject as it was before. */
   readonly isResponseBefore?: true;
-  /** Whether the subject can look the same before and after a change. */
+  /** True if the subject can look the same before and after a change. */
   readonly showsNoDifference?: true;
-  /** Returns the id of the subject; `null` if it has no id yet. Absent: the `:id` of the path. */
+  /** The id of the subject; `null` if it has none yet. By default, the `:id` of the path. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** Returns the id of the subject from a response. Absent: the member `id`. */
+  /** The id of the subject in a response. By default, the member `id`. */
   responded?(response: object): string | null;
-  /** Returns details of the request that the subject does not show, such as a memo. */
+  /** Details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
-  /** Returns the subject in the form of responses. If the subject does not exist, it returns `null` or throws a 404. */
+  /** The subject in the form of responses. If it does not exist, `read` returns `null` or throws a 404. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -122,19 +106,20 @@ export interface ManagementDefinition<
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
-  /** The status of a success. By default: 200, or 204 if the response has no body. */
+  /** By default 200, or 204 if the response has no body. */
   readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
   /**
-   * Set for an endpoint that only reads, with a method other than GET. A change never uses GET, because pages of other sites can send GET requests.
+   * Set for an endpoint that only reads, with a method other than GET. Changes never use GET, because pages of other sites can send GET
+   * requests.
    */
   readonly isChange?: false;
-  /** Whether `run` reads the `Idempotency-Key`. It must not read the key unless this is set. */
+  /** `run` must not read the `Idempotency-Key` unless this is set. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** The schema of the JSON response, which is documented and checked in tests. Absent: there is no response body, or it consists of lines. */
+  /** The schema is documented, and checked in tests. It is absent if there is no response body or if the body consists of lines. */
   readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
@@ -152,7 +137,7 @@ export const isChangeBy = ({
   readonly isChange?: false;
 }): boolean => method !== 'GET' && isChange !== false;
 
-/** Creates an endpoint whose `run` has the types of its schemas. */
+/** The types of `run` follow from the schemas. */
 export function managementEndpoint<
   Need,
   Context,
@@ -201,14 +186,13 @@ export function managementEndpoint<
       },
     }),
     async run(input, context) {
-      // The input was validated by `check`.
       const checked = input as ManagementInput<z.infer<QuerySchema>, z.infer<BodySchema>>;
       return ((await run(checked, context)) ?? null) as object | null;
     },
   };
 }
 
-/** Returns the kind of the resource that `:id` names, or the kind of the first segment: `account` for `/accounts/:id/keys`. */
+/** For `/accounts/:id/keys` this is `account`: the resource before `:id`, or else the first segment. */
 function subjectKindOf(path: string): string {
   const parts = path.split('/').slice(1);
   const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
@@ -225,23 +209,20 @@ function parseWith<Schema extends z.ZodType>(schema: Schema | undefined, value: 
   throw invalidRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param === '' ? undefined : param);
 }
 
-/** Creates the 404 error for a resource that does not exist. */
 export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
 
-/** @throws GatewayError 404 if nothing was found */
+/** @throws GatewayError 404 if `found` is `null` */
 export function orNotFound<Found>(found: Found | null, what: string, id: string): Found {
   if (found === null) throw notFound(what, id);
   return found;
 }
 
-/** Creates a 409 error: the request conflicts with the state of the resource. */
 export function conflict(message: string): GatewayError {
   return new GatewayError('conflict', { message });
 }
 
-/** Creates a 422 error: the request is well-formed but cannot be carried out. */
 export function unprocessable(message: string, param?: string): GatewayError {
   return new GatewayError('unprocessable', param === undefined ? { message } : { message, param });
 }

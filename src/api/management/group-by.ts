@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** Parses a list of names, such as `model,day`. @throws GatewayError `invalidRequest` if a name is unknown */
+/** Parses a list such as `model,day`. @throws GatewayError `invalidRequest` if a name is unknown */
 export function readGroupBy(text: string, known: readonly string[]): readonly string[] {
   const names = text === '' ? [] : text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !known.includes(name));

@@ -18,35 +18,31 @@ import {
 import type { Actor } from '../../people/actor.ts';
 import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
-/** Minimum length of an admin token. A shorter token could be guessed. */
+/** A shorter admin token could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
-/** Returns the reason why an admin token is weak, as the predicate of a sentence; `null` if it is not weak. */
+/** The reason is the predicate of a sentence; `null` if the token is strong enough. */
 export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
 interface ShownCredential {
   readonly request: FastifyRequest;
-  /** The token in the Authorization header; `null` if there is none. */
+  /** The token in the Authorization header. */
   readonly bearer: string | null;
 }
 
 /**
- * Finds the owner of one kind of credential. Returns `null` if the request contains no credential of that kind, or if the credential is unknown,
- * expired or revoked.
- *
- * It reads the database each time, so that every node rejects a revoked credential at once.
+ * Finds the owner of a credential; `null` if the credential is absent, unknown, expired or revoked. It reads the database each time, so
+ * every node rejects a revoked credential at once.
  */
 export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
 
 interface AdminAccess {
-  /** Admin tokens that are not stored in the database, such as the token in the environment. */
+  /** Tokens outside the database, such as the token in the environment. */
   readonly tokens: readonly string[];
-  /** The token of the command line on this machine; `null` if there is none. */
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
 }
 
-/** The caller of the account API, with the account and scope of the request. */
 export interface AccountEntry {
   readonly actor: Actor;
   readonly scope: AccountScope;
@@ -54,13 +50,12 @@ export interface AccountEntry {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Creates the guard that authenticates and authorizes requests to the admin API and the account API. */
 export function createGuard({ tokens, localToken, readers }: AdminAccess, limits: GuessLimits) {
   const digests = tokens.map(hashSecretText);
 
   function findToken(bearer: string): Actor | null {
     const given = hashSecretText(bearer);
-    // All digests are compared, so that the time does not reveal which one is equal.
+    // Comparing all digests takes constant time.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
@@ -80,7 +75,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
   }
 
-  /** Finds the operator whose credential the request contains. API keys are never valid here, so they are not looked up. */
+  /** API keys are never valid in the admin API, so they are not looked up. */
   async function findOperator(request: FastifyRequest): Promise<Actor> {
     const { authorization } = request.headers;
     if (authorization !== undefined && isApiKey(readBearer(request.raw))) {
@@ -99,11 +94,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     }
   }
 
-  /**
-   * Finds the owner of the credential in a request.
-   *
-   * @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures
-   */
+  /** @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures */
   const identify = (request: FastifyRequest, reply: FastifyReply): Promise<Actor> =>
     enter(request, reply, () => find(request));
 
@@ -134,7 +125,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   };
 }
 
-/** Kinds of errors that an attacker with guessed or stolen credentials causes. */
+/** An attacker with guessed or stolen credentials causes these errors. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
 const NOT_BY_KEY = 'API keys cannot use this address. Send an admin token, or sign in as an operator.';
@@ -149,7 +140,7 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** The error for an account that the caller may not see. It does not reveal whether the account exists. */
+/** The error does not reveal whether the account exists. */
 export const notYourAccount = (accountId: string): GatewayError =>
   new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Returns the default message of a validation error: the expected value, and the received value if it is short. */
+/** The message names the expected value, and the received value if it is short. */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
@@ -28,13 +28,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** Returns the unit of a limit, or the number that violates it. */
 function boundOf(origin: string, input: unknown): string {
   if (origin === 'string') return ' characters';
   return origin === 'array' ? ' items' : sentText(input);
 }
 
-/** Maximum length of a received text that messages quote. A longer text could be secret. */
+/** A longer text could be secret, so it is not quoted. */
 const SHOWN_LENGTH_MAX = 20;
 
 function sentText(input: unknown): string {

@@ -8,17 +8,15 @@ import type { CredentialReader } from './guard.ts';
 
 interface KeyReaderDependencies {
   readonly keyStatuses: KeyStatusStore;
-  /** Whether a person is a member of an account, and not suspended. */
+  /** False for a suspended user. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
 /**
- * Finds the account of an API key with the scope `account`. The rules are those of the public addresses, except that the account need not be
- * verified. A key of a user is valid while the user is a member of the account.
- *
- * @throws GatewayError if the key is not valid, or not allowed from this network, or does not have the scope
+ * An API key needs the scope `account`. The other rules are those of calls, except that the account need not be verified.
+ * @throws GatewayError if the key is invalid, not allowed from this network, or lacks the scope
  */
 export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderDependencies): CredentialReader {
   return async ({ request, bearer }) => {

@@ -2,13 +2,11 @@ import { CsvAmount, type CsvCell, csvLine } from '../../lib/csv.ts';
 import { LineStream } from './endpoint.ts';
 import type { Page } from './response-fields.ts';
 
-/** The `lines` of endpoints that can also return their list as CSV. */
 export const LIST_LINES = {
   mediaType: 'text/csv',
   description: 'The whole list from the cursor on, if the request accepts text/csv.',
 } as const;
 
-/** The content type of CSV with a header line. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
 interface ListQuery {
@@ -16,12 +14,11 @@ interface ListQuery {
   readonly limit: number;
 }
 
-/** Number of items per page. */
 const CSV_PAGE = 500;
 
 /**
- * Returns a page of a list, or, as CSV, all of the list that follows the cursor. The CSV is read page by page; the first page is read before anything
- * is sent. `members`: the columns. The title of a nested member such as `usage.images` is `images`.
+ * Returns a page of a list, or the whole list after the cursor as CSV. The first page is read before anything is sent. `members`: the
+ * columns; a nested member such as `usage.images` has the title `images`.
  */
 export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
   wantsCsv: boolean,
@@ -44,7 +41,6 @@ export async function listOrCsv<Query extends ListQuery, Found extends Page<obje
   return new LineStream(lines(), CSV_TYPE);
 }
 
-/** Returns the header line of a table, and a function that returns the line of an item. */
 export function csvOf(members: readonly string[]) {
   const paths = members.map((member) => member.split('.'));
   return {

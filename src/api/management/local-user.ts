@@ -1,16 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 
-/** The user of the command line on this machine, percent-encoded. The gateway trusts it only in requests with the local token. */
+/** The value is percent-encoded. The gateway trusts it only in requests with the local token. */
 const HEADER = 'x-faregate-local-user';
 const LENGTH_MAX = 100;
 
-/** Returns the header for a request of the command line; empty if the user is unknown. */
 export function localUserHeader(name: string | null): Record<string, string> {
   return name === null ? {} : { [HEADER]: encodeURIComponent(name.slice(0, LENGTH_MAX).toWellFormed()) };
 }
 
-/** Returns the user of the command line from the headers of a request; `null` if it is missing or not printable. */
 export function localUserOf(headers: IncomingHttpHeaders): string | null {
   const sent = headers[HEADER];
   if (typeof sent !== 'string') return null;

@@ -3,14 +3,12 @@ import type { AccountNeed } from '../../people/access.ts';
 import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 import type { AccountEntry } from './guard.ts';
 
-/**
- * Kinds of resources that an `:id` in the account API can name. The server checks that the resource belongs to the account before the endpoint runs.
- */
+/** Resources that an `:id` can name. Before the endpoint runs, the server checks that the resource belongs to the account. */
 export type OwnedResource = 'key' | 'call' | 'webhook';
 
-/** An endpoint of the account API. It must not read or change anything outside the scope in its context. */
+/** `run` must not read or change anything outside the scope in its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
-  /** The kind of resource that `:id` names; `null` if the path has no `:id`, or if the endpoint itself searches only its account. */
+  /** `null` if the path has no `:id`, or if the endpoint searches only its own account. */
   readonly resource: OwnedResource | null;
 }
 
@@ -22,7 +20,7 @@ interface AccountDefinition<
   readonly resource?: OwnedResource;
 }
 
-/** Creates an endpoint whose `run` has the types of its schemas. */
+/** The types of `run` follow from the schemas. */
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -7,25 +7,22 @@ import { type ChangeSubject, LineStream, type ManagementEndpoint, type Managemen
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
-  /** Whether something has changed even though the request was rejected. */
+  /** True if something has changed although the request failed. */
   readonly hasChanged?: boolean;
 }
 
 interface ChangeSource {
-  /** The path prefix of the API. */
   readonly prefix: string;
   readonly clientAddress: string;
   readonly requestId: string;
-  /** The user that the command line reports; otherwise `null`. */
+  /** The user that the command line reports. */
   readonly localUser: string | null;
 }
 
 /**
- * Runs an endpoint that can change something, and records it in the audit log. The entry is written before the change and completed after it, so that
- * every change is recorded. The subject is read before and after the change, outside its transaction, so the entry can include concurrent changes.
- * Repeats and changes without effect leave no entry.
- *
- * @throws the error of `run`; or the error of the audit log if the entry cannot be written, in which case nothing is changed
+ * The entry in the audit log is written before the change and completed after it. The subject is read before and after the change, outside
+ * its transaction, so the entry can include concurrent changes. Repeats and changes without effect leave no entry.
+ * @throws the error of `run`, or of the audit log if the entry cannot be written; then nothing is changed
  */
 export async function runRecorded<Need, Context extends ChangingContext>(
   endpoint: ManagementEndpoint<Need, Context>,
@@ -86,7 +83,6 @@ function isEqual(before: object | null, after: object | null): boolean {
   return before !== null && JSON.stringify(before) === JSON.stringify(after);
 }
 
-/** Returns `null` in place of a 404. */
 async function orNone(found: Promise<object | null>): Promise<object | null> {
   try {
     return await found;
@@ -107,7 +103,7 @@ function accountOf(value: object | null): string | null {
   return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
 }
 
-/** Returns the name of the action for filters, such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
+/** Actions have names such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
 function actionOf({
   method,
   path,
@@ -124,7 +120,6 @@ function actionOf({
   return [...names, ...(verb === null ? [] : [verb])].join('.');
 }
 
-/** Returns the id of the resource in a response. */
 export function idOf(result: object | null): string | null {
   if (!isRecord(result)) return null;
   // A drain has no id. Its provider and model names identify it.

@@ -7,45 +7,40 @@ import { AtATime } from '../../lib/fair/at-a-time.ts';
 import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
 
-/** Limits of a request body. JSON values are counted before they are parsed. */
+/** JSON values are counted before they are parsed. */
 interface RequestBodyLimits {
   readonly body: BodyLimits;
   readonly json: JsonScanLimits;
 }
 
-/** Limits for authenticated callers. Real requests are much smaller; the largest contain lists of models and networks. */
+/** Authenticated callers. Their largest requests contain lists of models and networks. */
 export const TENANT_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
-/** Limits for requests without a credential, which contain names, passwords and links. */
+/** Callers without a credential, who send names, passwords and links. */
 export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
-/** Maximum number of concurrent bodies of one account or user: those of requests that run or wait, and some that are being received. */
+/** The maximum number of concurrent bodies of one account or user, including requests that wait. */
 export const BODIES_MAX = 64;
 
-/** A body that is received but not parsed yet. */
 export interface ReceivedBody {
   /** @throws GatewayError `invalidRequest` if the body is not JSON, or if it contains a member twice, which is ambiguous */
   parse(): unknown;
-  /** Releases the memory. It may be called several times. */
+  /** It may be called several times. */
   release(): void;
 }
 
-/** Receives the request bodies of the admin API and the account API. */
 export class RequestBodies {
   readonly #budgets: BodyBudgets | null;
   readonly #atOnceMax: number;
   readonly #places: AtATime;
 
-  /**
-   * @param budgets the memory budgets; `null`: no limit.
-   * @param atOnceMax maximum number of concurrent bodies of one caller.
-   */
+  /** `budgets`: `null` means no limit. `atOnceMax`: concurrent bodies of one caller. */
   constructor(budgets: BodyBudgets | null, atOnceMax = BODIES_MAX) {
     this.#budgets = budgets;
     this.#atOnceMax = atOnceMax;
@@ -53,8 +48,7 @@ export class RequestBodies {
   }
 
   /**
-   * Receives a body. The body of a visitor (`tenant` is `null`) must be small and not encoded; other bodies use the memory budgets.
-   *
+   * A visitor (`tenant` is `null`) may send only small bodies without encoding. Other bodies use the memory budgets.
    * @throws GatewayError like `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */
   async receive(request: FastifyRequest, reply: FastifyReply, tenant: BodyTenant | null): Promise<ReceivedBody> {
@@ -80,7 +74,7 @@ function tooManyBodies(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
     message: `You have ${atOnceMax} requests with a body in flight. Send fewer at a time.`,
-    // The body is not read, so the connection cannot be used for another request.
+    // The body stays unread, so the connection cannot be reused.
     headers: { 'retry-after': '1', connection: 'close' },
   });
 }
@@ -99,7 +93,7 @@ async function receiveJsonBody(
   return { parse: () => parseBody(held.bytes, limits.json), release: () => held.release() };
 }
 
-/** @throws GatewayError `unsupportedMediaType` if the body is encoded, because a small encoded body can decode to a large one */
+/** @throws GatewayError `unsupportedMediaType` if the body is encoded: a small encoded body can decode to a large one */
 function requirePlain({ headers }: FastifyRequest): void {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding === 'identity') return;

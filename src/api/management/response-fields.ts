@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-/** Fields of responses of the admin API and the account API. */
-
-/** An amount in the format of `formatYuan`. */
+/** The format of `formatYuan`. */
 export const yuan = z
   .string()
   .regex(/^-?\d+(\.\d{1,9})?$/)
@@ -12,14 +10,14 @@ export const yuan = z
     examples: ['12.5'],
   });
 
-/** An instant in the format of `Date.toISOString`. */
+/** The format of `Date.toISOString`. */
 export const at = z.iso
   .datetime()
   .meta({ id: 'Instant', description: 'An instant in ISO 8601, in UTC.', examples: ['2026-11-20T12:00:00.000Z'] });
 
 export const count = z.int().min(0);
 
-/** The id of an actor, which a response contains in addition to the name. */
+/** Responses show it with the name of an actor. */
 export const signerId = z.string().nullable().meta({
   description:
     'The id of the user or admin token; null: there is none, for example for the command line. Names are not unique.',

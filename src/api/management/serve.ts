@@ -22,60 +22,47 @@ import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
-/** The throttle cost of a request that is rejected because its caller has too many at once. The throttle delays the rejections beyond 20 a second. */
+/** What a request beyond its caller's limits costs in the refusal throttle, which delays rejections above 20 a second. */
 const BUSY_COST = 5;
 
-/** A change through the admin API or the account API. */
 export interface ManagementChange {
   readonly by: Actor;
-  /** The summary of the endpoint. */
   readonly action: string;
-  /** The id of the resource; empty if it has none. */
+  /** Empty if the endpoint has no `:id`. */
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string;
 }
 
 export interface ManagementWatch extends GuessLimits {
-  /** The audit log. The entry of a change is written before the change takes effect. */
   readonly changes: AuditLog;
-  /** Counts the changes of each actor and account, for their rate limits. */
+  /** Counts for the rate limits of changes. */
   readonly changeCounts: ChangeCounts;
-  /** Called after each change. */
   readonly onChange: (change: ManagementChange) => void;
-  /** For tests: whether a request fails if its response does not match its schema. */
+  /** In tests, a response that does not match its schema fails the request. */
   readonly checksResponses: boolean;
-  /** Shares of processing time of the callers, so that no caller delays others; `null`: no limit. */
+  /** Divides processing time among callers; `null`: no limit. */
   readonly shares: TimeShares | null;
-  /** Memory budgets of request bodies; `null`: no limit. */
   readonly bodyBudgets: BodyBudgets | null;
-  /** Maximum numbers of concurrent streams and bodies of one caller; absent: the defaults for a single process. */
+  /** The limits of one caller. By default, those of a single process. */
   readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
 interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
-  /** The path prefix of the API. */
   readonly prefix: string;
   readonly kind: RequestKind;
   readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
-  /**
-   * Authenticates and authorizes a request before its body is read. It can remove parameters from `query` that the endpoint itself does not have.
-   *
-   * @throws GatewayError if the request is not allowed
-   */
+  /** Authenticates and authorizes a request before its body is read. It can remove parameters from `query`. */
   enter(
     endpoint: ManagementEndpoint<Need, Context> & Endpoint,
     request: FastifyRequest,
     reply: FastifyReply,
     query: Record<string, unknown>,
   ): Promise<Context>;
-  /**
-   * Returns the caller whose share of processing time the request uses; `null` for operators, who are trusted, and for requests with other limits.
-   */
+  /** The caller that pays for the processing time; `null` for operators and for requests with other limits. */
   tenantOf(context: Context): string | null;
 }
 
-/** Serves the endpoints of an API. */
 export function serveManagement<Need, Context extends ChangingContext, Endpoint>(
   app: FastifyInstance,
   { prefix, kind, endpoints, enter, tenantOf }: ManagementTable<Need, Context, Endpoint>,
@@ -85,7 +72,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
-  /** Queues work of a caller. @throws GatewayError 429, after a delay, if the queue of the caller is full */
+  /** @throws GatewayError 429, after a delay, if the queue of the caller is full */
   async function inShare<Result>(
     tenant: string | null,
     work: (time: WorkTime | null) => Promise<Result>,
@@ -119,8 +106,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     });
   }
 
-  /** Runs the endpoint. Returns the lines or the text of the response; `null` if it has no body. */
-  async function carryOut(
+  async function runEndpoint(
     endpoint: ManagementEndpoint<Need, Context>,
     input: Parameters<typeof endpoint.run>[0],
     context: Context,
@@ -132,7 +118,6 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
       const clientAddress = addresses.exactOf(request.raw);
       const source = { prefix, clientAddress, requestId: request.id, localUser: localUserOf(request.headers) };
       result = await runRecorded(endpoint, input, context, source, changes);
-      // The change may have removed the reason for remembered refusals.
       throttle.forgetAll();
       onChange({
         by: context.actor,
@@ -157,7 +142,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     // Responses contain private data and one-time secrets.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
-    // The caller is not known yet. All networks of one home connection share a queue, so using many networks gives no advantage.
+    // The caller is not known yet. All networks of one home connection share a queue, so several networks give no advantage.
     const network = `network ${addresses.lineOf(request.raw)}`;
     const context = await asTenant(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
@@ -172,7 +157,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     const response = await inShare(tenant, async (time) => {
       const input = endpoint.check({ id, query, body: received?.parse(), idempotencyKey, wantsCsv });
       const run = async () => {
-        const made = await carryOut(endpoint, input, context, request);
+        const made = await runEndpoint(endpoint, input, context, request);
         if (!(made instanceof LineStream)) return made;
         return { contentType: made.contentType, chunks: await streamed.begin(made.chunks, tenant) };
       };
@@ -198,30 +183,29 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** Returns the caller that is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
+/** The caller that is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
 function bodyTenantOf({ actor }: ChangingContext, tenant: string | null): BodyTenant | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: tenant ?? 'operators', isOnlyAccount: tenant === null };
 }
 
-/** Returns the caller that is charged for the memory of the text of a response. */
 function textTenantOf(context: ChangingContext, tenant: string | null, network: string): BodyTenant {
   return bodyTenantOf(context, tenant) ?? { accountId: network, isOnlyAccount: false };
 }
 
-/** Whether a request was rejected because its caller sends too many at once. The gateway throttles these rejections. */
+/** Throttles these rejections. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }
 
-/** Returns the `:id` of the path. @throws GatewayError 404 if the database cannot store an id with these characters */
+/** @throws GatewayError 404 if the database cannot store these characters */
 function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
 }
 
-/** @throws if the response does not match the status or the schema of the endpoint */
+/** @throws if the response does not match the endpoint's status or schema */
 function checkResponse(
   {
     method,

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-/** The members of a response, in which instants can be text or `Date`. */
+/** Instants can be text or `Date`. */
 type Showable<Response> = {
   readonly [Name in keyof Response]: Response[Name] | (string extends Response[Name] ? Date : never);
 };
 
-/** Returns the members of a row that the schema contains, with instants as text. A new member of a row stays private until the schema contains it. */
+/** A new column stays private until the schema contains it. Instants become text. */
 export function shown<Schema extends z.ZodObject>(schema: Schema, row: Showable<z.infer<Schema>>): z.infer<Schema> {
   const members = Object.keys(schema.shape).filter((name) => name in row);
   return Object.fromEntries(members.map((name) => [name, textIfDate(row[name])])) as z.infer<Schema>;
@@ -15,7 +15,6 @@ function textIfDate(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Like `shown`, for a page of a list. */
 export function shownPage<Schema extends z.ZodObject, Page extends { readonly data: readonly z.infer<Schema>[] }>(
   schema: Schema,
   page: Page,

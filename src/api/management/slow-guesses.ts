@@ -4,21 +4,16 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** Throttles clients that guess credentials. Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
+/** Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
 }
 
-/** The throttle cost of a guess. The throttle delays the rejections beyond 20 a second. */
+/** What a guess costs in the refusal throttle, which delays rejections above 20 a second. */
 const GUESS_COST = 5;
 
-/**
- * Delays the refusal of a credential or attempt if there were too many from the same home connection. The 256 networks of an IPv6 /56 are counted
- * together. Resolves when the refusal may be sent.
- *
- * @param what the kind of refusals, which are counted separately
- */
+/** Resolves when a refusal may be sent. `what`: each kind of refusal is counted separately. */
 export async function slowGuesses(
   { addresses, throttle }: GuessLimits,
   what: 'admin' | 'attempt',
@@ -26,11 +21,11 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many responses are delayed already. This one is sent at once, but the client must reconnect.
+  // Too many responses are delayed already. This response is sent at once, but the client must reconnect.
   if (!isSlowed) reply.header('connection', 'close');
 }
 
-/** Serves a request to sign in or use a link, and delays the refusal if there were too many attempts. */
+/** Delays the refusal if there were too many attempts to sign in or use a link. */
 export async function slowAttempts<Result>(
   limits: GuessLimits,
   request: FastifyRequest,
@@ -45,7 +40,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** Whether the error means that there were too many attempts, or that the queue of passwords to hash is full. */
+/** A full queue of passwords to hash is treated like too many attempts. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

@@ -3,16 +3,15 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import type { TimeShares } from '../../lib/fair/time-shares.ts';
 
-/** Maximum number of concurrent streamed responses of one caller. Each keeps the data that its client has not read yet in memory. */
+/** The maximum number of concurrent streams of one caller. Each buffers data that its client has not read yet. */
 export const STREAMS_MAX = 4;
 
-/** Streams responses. A chunk is produced when the client needs it, and its work waits in the queue of the caller. */
+/** A chunk is produced when the client needs it. The work for it waits in the queue of the caller. */
 export class StreamedLines {
   readonly #shares: TimeShares | null;
   readonly #atOnceMax: number;
   readonly #open: AtATime;
 
-  /** @param atOnceMax maximum number of concurrent streamed responses of one caller. */
   constructor(shares: TimeShares | null, atOnceMax = STREAMS_MAX) {
     this.#shares = shares;
     this.#atOnceMax = atOnceMax;
@@ -20,9 +19,7 @@ export class StreamedLines {
   }
 
   /**
-   * Returns the same chunks. The first one is produced now, in the slot of the request; the work for each further chunk waits in the queue of the
-   * caller. `tenant`: the caller; `null`: no queue.
-   *
+   * The first chunk is produced now, in the slot of the request. `tenant`: the caller; `null`: no queue.
    * @throws GatewayError `rateLimitExceeded` if the caller has too many streams
    */
   async begin(chunks: AsyncIterable<string>, tenant: string | null): Promise<AsyncIterable<string>> {
@@ -34,7 +31,7 @@ export class StreamedLines {
     const next = closing(() => all.next(), close);
     const first = await next();
     let isFirst = true;
-    // The stream is counted until it ends or is abandoned, even if its client never reads.
+    // The stream counts until it ends or is abandoned, even if its client never reads.
     return {
       [Symbol.asyncIterator]: () => ({
         next() {
@@ -52,7 +49,6 @@ export class StreamedLines {
   }
 }
 
-/** Calls `close` when `step` succeeds with the last chunk or fails. */
 function closing(
   step: () => Promise<IteratorResult<string>>,
   close: () => void,

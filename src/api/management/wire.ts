@@ -11,9 +11,7 @@ import { at, count, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
 
-/** Wire formats of the admin API: money as decimal strings in yuan, instants in ISO 8601. */
-
-/** The largest absolute amount, a hundred million yuan. With this limit, sums of the ledger cannot overflow. */
+/** A hundred million yuan: sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -43,30 +41,28 @@ const boundedText = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(200, 'At most 200 characters.'),
 );
 
-/** A name or memo in one line. Surrounding white space is removed. */
+/** White space around the text is removed. */
 export const shortText = z
   .string({ error: 'Expected text.' })
   .trim()
   .pipe(boundedText.refine(isPlainText, 'Must not contain control characters or bidirectional marks.'));
 
-/** The text of a filter. It is used unchanged. */
 export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
 
-/** An instant whose UTC year has four digits. Later years have no common form in ISO 8601. */
+/** Years above 9999 have no common form in ISO 8601. */
 export const instant = z.iso
   .datetime({ offset: true, error: EXPECTED_INSTANT })
   .transform((text) => new Date(text))
   .refine((date) => date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999, { error: EXPECTED_INSTANT });
 
-/** The parameters `limit` and `cursor` of a list. */
 export const page = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
   cursor: filterText.optional(),
 };
 
-/** Creates a page of a list. It has a cursor for the next page if it contains as many items as requested. */
+/** A full page has a cursor for the next one. */
 export function toPage<Item>(
   data: readonly Item[],
   limit: number,
@@ -78,7 +74,7 @@ export function toPage<Item>(
 
 const maxima = { requestsPerMinute: count.nullable(), tokensPerMinute: count.nullable() };
 
-/** Limits per minute of an account or a key; `null`: no limit. */
+/** Limits per minute; `null`: no limit. */
 export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.strictObject(maxima)) };
 
 const accountStatus = z.enum(['active', 'suspended']);
@@ -139,7 +135,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** Returns the id of a ledger entry. It is derived from the account and the number of the entry, so it needs no column. */
+/** The id needs no column, because it is derived from the account and the number of the entry. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }

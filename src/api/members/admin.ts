@@ -15,7 +15,7 @@ import {
   notedKeys,
 } from './member-keeper.ts';
 
-export interface AccountMemberDependencies extends MemberKeeperDependencies {
+interface AccountMemberDependencies extends MemberKeeperDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount'>;
 }
 
@@ -24,7 +24,7 @@ const membership = z.strictObject({ userId: shortText, role: accountRole });
 const changedMember = memberChange.extend({ userId: shortText });
 const removedMember = z.strictObject({ userId: shortText, ...keysOfRemoved });
 
-/** Endpoints for the members of an account. Operators may remove even the last owner. */
+/** Operators may remove even the last owner. */
 export function accountMemberEndpoints(dependencies: AccountMemberDependencies): AdminEndpoint[] {
   const { members, accounts, clock } = dependencies;
   const keeper = memberKeeper(dependencies);

@@ -18,7 +18,7 @@ import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import { userStatus } from '../sessions/wire.ts';
 
-/** What both APIs need to manage the members of an account, and the limits that apply to all keys of a member together. */
+/** Members of an account, and the limits on all keys of a member together, for both APIs. */
 
 export interface MemberKeeperDependencies {
   readonly members: MembershipStore;
@@ -47,7 +47,7 @@ export const memberResponse = z
   .meta({ id: 'Member' });
 export type MemberResponse = z.infer<typeof memberResponse>;
 
-/** Changeable fields of a member. `null` removes a limit; an absent field leaves it unchanged. */
+/** `null` removes a limit; an absent field leaves it unchanged. */
 export const memberChange = z.strictObject({
   role: accountRole.optional(),
   ...askedLimits,
@@ -61,7 +61,7 @@ export const keysOfRemoved = {
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
-/** Returns what the audit log records about the keys of a removed member; `null`: the keys were kept. */
+/** For the audit log; `null`: the keys were kept. */
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
@@ -108,11 +108,11 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
-    /** Returns the limits and the usage of a user, who may have left the account; none if the user is `null`. */
+    /** The user may have left the account. */
     limitsOf: async (accountId: string, userId: string | null) =>
       (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
 
-    /** @param keepsOwner whether the account must keep an owner. */
+    /** `keepsOwner`: the last owner keeps the role. */
     async change(
       accountId: string,
       userId: string,

@@ -23,7 +23,7 @@ import {
   notedKeys,
 } from './member-keeper.ts';
 
-export interface MemberDependencies extends MemberKeeperDependencies {
+interface MemberDependencies extends MemberKeeperDependencies {
   readonly links: Pick<LinkStore, 'listInvitations' | 'deleteInvitation'>;
   readonly oneTimeLinks: Pick<OneTimeLinks, 'invite'>;
   readonly accounts: Pick<AccountStore, 'findAccount'>;
@@ -31,7 +31,7 @@ export interface MemberDependencies extends MemberKeeperDependencies {
 }
 
 const invitation = z.strictObject({
-  /** The address to which the link is sent and with which a new user signs in. Without an address, the owner must pass the link on. */
+  /** The link is sent to this address, and a new user signs in with it. Without it, the owner passes the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });

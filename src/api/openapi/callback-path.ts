@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
-/** Describes the address to which OpenID providers redirect browsers. */
+/** OpenID providers redirect browsers to this address. */
 export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
   const path = `${prefix}/oidc/:id/callback`;
   return {

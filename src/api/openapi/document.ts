@@ -30,7 +30,6 @@ Money is written as decimal strings in yuan, instants in ISO 8601. Every respons
 Public addresses forward fields that are not documented here to the provider, and from the provider to the client. The base \
 address of a client may have one \`/v1\` too many or too few.`;
 
-/** Describes all addresses of the gateway. */
 export function describeApi({ publicTable, managementTables }: DocumentedAddresses): OpenApiDocument {
   const schemas = new SchemaCollection();
   const errors = new ErrorResponses(schemas);
@@ -49,7 +48,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // The address is relative to this document, so it is correct behind any proxy and with any host name.
+    // A URL relative to this document is correct behind any proxy.
     servers: [{ url: '/', description: 'This gateway' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name.replace(/^(\w+): /, 'The $1 API: /') })),
     paths: byPath(operations),

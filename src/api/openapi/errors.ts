@@ -3,8 +3,6 @@ import { errorCatalogue } from '../../errors/catalogue.ts';
 import type { Envelope } from '../../errors/envelopes.ts';
 import type { SchemaCollection } from './json-schema.ts';
 
-/** Error responses, by the envelope of the address (contract, section 7). */
-
 const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
 const message = z.string().meta({ description: 'The error message, for people.' });
 const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
@@ -35,7 +33,6 @@ const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
     .meta({ id: 'CatalogError' }),
 };
 
-/** Statuses that every address may return. */
 const ANYWHERE = [408, 431, 500, 503] as const;
 
 const WORDS: Readonly<Record<number, string>> = {
@@ -58,16 +55,15 @@ const WORDS: Readonly<Record<number, string>> = {
   529: 'The node is overloaded.',
 };
 
-/** Returns the statuses of the errors of calls, in an envelope. */
 export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // 405 and 426 are omitted, because they concern the method and upgrades rather than calls.
+  // 405 and 426 concern methods and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** Collects the error responses. Each is a component of the document. */
+/** Each error response becomes a component of the document. */
 export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
@@ -80,13 +76,13 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** Returns the error responses of an address: the given statuses, and the statuses that every address can return. */
+  /** The statuses that every address can return are added. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));
   }
 
-  /** Returns the error response for errors of a provider, which has the status that the provider sent. */
+  /** The response has the status that the provider sent. */
   ofProvider(envelope: Envelope): { readonly [status: string]: object } {
     const words = "The provider rejected the call. The status is the provider's.";
     return { '4XX': this.#refer('4XX', words, envelope), '5XX': this.#refer('5XX', words, envelope) };

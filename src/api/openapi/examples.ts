@@ -1,10 +1,6 @@
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 
-/**
- * Returns an example for a schema. If the schema has no example of its own, it is composed from the examples of its members.
- *
- * `optional`: which optional members the example includes.
- */
+/** Composes an example from its members if the schema has none. `optional`: which optional members the example includes. */
 export function exampleOf(
   schema: JsonSchema,
   schemas: Pick<SchemaCollection, 'resolve'>,
@@ -52,7 +48,6 @@ export function exampleOf(
   }
 }
 
-/** Returns the id of a schema, or the name of its member. */
 function nameOf({ $ref }: JsonSchema, name: string): string {
   return typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : (name.split('.')[1] ?? '');
 }
@@ -62,7 +57,6 @@ function numberOf({ minimum, maximum }: JsonSchema, name: string): number {
   return Math.min(Math.max(example, Number(minimum ?? example)), Number(maximum ?? example));
 }
 
-/** Example numbers by member name. */
 const NUMBERS: Readonly<Record<string, number>> = {
   priceFactorBasisPoints: 10_000,
   requestsPerMinute: 60,
@@ -74,7 +68,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   firstByteMs: 240,
 };
 
-/** Example texts by member name. The name can have the id of the schema as a prefix. */
+/** A name can have the id of the schema as a prefix. */
 const TEXTS: Readonly<Record<string, string>> = {
   'Account.id': 'acct_01JD7A6K3VQ2N8',
   'Key.id': 'key_01JD7A6K3VQ2N8',
@@ -117,7 +111,6 @@ function isSchema(items: unknown): items is JsonSchema {
   return typeof items === 'object' && items !== null;
 }
 
-/** Returns a schema that does not allow `null`. */
 function notNull(schema: JsonSchema): JsonSchema {
   const choices = schema.anyOf as readonly JsonSchema[] | undefined;
   return schema.examples === undefined && choices?.length === 2 && choices[1]!.type === 'null' ? choices[0]! : schema;

@@ -1,42 +1,39 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** A JSON schema (draft 2020-12), as in OpenAPI 3.1. */
+/** Draft 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [member: string]: unknown };
 
 const REFERENCE = '#/components/schemas/';
 
-/** Converts zod schemas. Schemas with an `id` become components, to which other schemas refer. */
+/** Schemas with an `id` become components. */
 export class SchemaCollection {
   readonly #kept = new Map<string, JsonSchema>();
 
-  /** The components, sorted by id. */
   get kept(): { readonly [id: string]: JsonSchema } {
     return Object.fromEntries([...this.#kept].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
-  /** Returns the schema to which a reference refers. */
   resolve(schema: JsonSchema): JsonSchema {
     if (typeof schema.$ref !== 'string') return schema;
     return this.resolve(this.#kept.get(schema.$ref.slice(REFERENCE.length))!);
   }
 
   /**
-   * Converts a schema. `input`: the form in requests, before it is parsed; `output`: the form in responses.
-   *
-   * @throws if two different schemas have the same id. The two forms of one schema count as different if they differ.
+   * `input`: the form in requests, before parsing; `output`: the form in responses.
+   * @throws if two different schemas, or two different forms of a schema, have the same id
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
-    // The schema is converted as the item of an array, because the outermost schema never becomes a reference.
+    // Zod never makes the outermost schema a reference, so an array is converted.
     const list = z.toJSONSchema(z.array(schema), {
       io: form,
       override: ({ zodSchema, jsonSchema }) => {
-        // Zod omits the examples of transformed values. Ours are examples of the input, so they are added.
+        // Zod omits examples of transformed values. These are examples of the input, so they are added.
         const examples = z.globalRegistry.get(zodSchema)?.examples;
         if (form === 'input' && Array.isArray(examples)) jsonSchema.examples = examples;
         // In OpenAPI, `readOnly` means that requests omit the member.
         delete jsonSchema.readOnly;
-        // The format is enough; the pattern has three hundred characters.
+        // The pattern has three hundred characters; the format is enough.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
       },
     });
@@ -56,7 +53,6 @@ interface ListSchema {
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Changes references so that they refer to the components of the document. */
 function withReferences(list: object): ListSchema {
   return JSON.parse(JSON.stringify(list), (name, value) =>
     name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', REFERENCE) : value,

@@ -9,12 +9,10 @@ import { IDEMPOTENCY_KEY, operationIdOf, type PlacedOperation, pathParameters, q
 
 type Need = AdminNeed | AccountNeed | VisitNeed;
 
-/** The documented properties of an endpoint. */
 type DocumentedEndpoint = Omit<ManagementEndpoint<Need, never>, 'run'>;
 
 export interface DocumentedTable {
   readonly prefix: string;
-  /** The prefix of the tags of its endpoints. */
   readonly name: 'Account' | 'Admin' | 'People';
   readonly endpoints: readonly DocumentedEndpoint[];
 }
@@ -101,7 +99,6 @@ export function managementOperations(
   }
 }
 
-/** Returns the error statuses of an endpoint, without those that every address can return. */
 function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }: DocumentedEndpoint): number[] {
   return [
     ...[400, 401, 403],
@@ -115,7 +112,6 @@ function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }:
   ];
 }
 
-/** Returns the tag of an endpoint, which is the first segment of its path. */
 function tagOf(name: DocumentedTable['name'], path: string): string {
   return `${name}: ${path.split('/')[1]}`;
 }

@@ -8,7 +8,6 @@ const greeting = z.strictObject({ name: z.literal('faregate'), status: z.literal
 const health = z.strictObject({ status: z.literal('ok') });
 const readiness = z.strictObject({ status: z.enum(['ready', 'not ready']), detail: z.array(z.string()).optional() });
 
-/** Describes the addresses for health, metrics and documentation of a node. */
 export function nodeOperations(schemas: SchemaCollection, errors: ErrorResponses): PlacedOperation[] {
   const json = (schema: z.ZodType) => ({ 'application/json': { schema: schemas.schemaOf(schema, 'output') } });
   const get = (path: string, summary: string, responses: object, security: readonly object[] = []) => ({

@@ -6,10 +6,9 @@ interface Operation {
   readonly [member: string]: unknown;
 }
 
-/** An operation with its path and method in the document. */
 export interface PlacedOperation {
   readonly method: string;
-  /** The path as in the endpoint tables, with `:id`. */
+  /** The path contains `:id`, as in the endpoint tables. */
   readonly path: string;
   readonly operation: Operation;
 }
@@ -23,13 +22,11 @@ export function pathParameters(path: string, schema: object): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema }));
 }
 
-/** Returns an operation id. It is derived from the address, so it is as stable as the address. */
 export function operationIdOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return [method.toLowerCase(), ...words.map((word) => word[0]!.toUpperCase() + word.slice(1))].join('');
 }
 
-/** Returns the parameters of a query string, given the schema of the object with all parameters. */
 export function queryParameters({ properties = {}, required = [] }: { readonly [member: string]: unknown }): object[] {
   return Object.entries(properties as Record<string, { description?: string }>).map(([name, schema]) => ({
     name,

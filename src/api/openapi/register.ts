@@ -3,13 +3,11 @@ import { serveFile } from '../served-file.ts';
 import { type DocumentedAddresses, describeApi } from './document.ts';
 import { docsFiles } from './viewer.ts';
 
-/** The document changes only with the version of Faregate. */
 const CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * Serves the OpenAPI document and a page that renders it. Both are public. From the configuration, they contain only the names in addresses.
- *
- * `addresses`: called once, when the document is first requested.
+ * The document and its viewer are public. From the configuration, they contain only the names in addresses. `addresses` is called once, at
+ * the first request.
  */
 export function registerOpenApi(app: FastifyInstance, addresses: () => DocumentedAddresses): void {
   serveFile(app, '/openapi.json', {

@@ -22,7 +22,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Starts the viewer. Without `validatorUrl: null`, it would send the document to a public service. */
+/** Without `validatorUrl: null`, the viewer would send the document to a public service. */
 const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#api',
@@ -34,7 +34,6 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** The page and the files of the viewer's package that are served. */
 export const docsFiles: readonly DocsFile[] = [
   text('/docs', 'text/html; charset=utf-8', PAGE, {
     'content-security-policy': pagePolicy(),

@@ -17,7 +17,7 @@ export interface PlanAdminDependencies {
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Maximum number of subscriptions that are counted per plan, so that the list is fast. */
+/** Subscriptions above this number are not counted, so that the list is fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z
@@ -118,7 +118,6 @@ export function planToWire(plan: PlanTerms, active: number): PlanResponse {
   });
 }
 
-/** Returns the remaining limits at an instant, computed from the rows that admissions write. */
 function remainderToWire(
   accountId: string,
   state: SubscriptionState | null,

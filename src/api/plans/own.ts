@@ -17,7 +17,7 @@ import { subscriptionResponse } from '../management/wire.ts';
 import { type PlanAdminDependencies, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
 import { listSubscriptions, type SubscriptionAdminDependencies, subscriptionList } from './subscriptions.ts';
 
-export type OwnPlanDependencies = PlanAdminDependencies &
+type OwnPlanDependencies = PlanAdminDependencies &
   Pick<SubscriptionAdminDependencies, 'subscriptions'> & {
     readonly accounts: Pick<AccountStore, 'findKey'>;
     readonly ledger: Pick<LedgerStore, 'findBalances'>;
@@ -27,7 +27,6 @@ export type OwnPlanDependencies = PlanAdminDependencies &
     readonly clock: Clock;
   };
 
-/** A plan without the number of its subscriptions. */
 const ownPlan = planResponse
   .pick({
     id: true,
@@ -57,7 +56,7 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** A range of the day in minutes since midnight. If the end is before the beginning, the range crosses midnight. */
+/** Minutes since midnight. If the end is before the beginning, the range crosses midnight. */
 const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
 
 const timeOfDay = z.strictObject({
@@ -89,7 +88,7 @@ const ownModels = z.strictObject({
 export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndpoint[] {
   const { accounts, ledger, periods, plans, catalog, config, clock } = dependencies;
 
-  /** Returns the models that the actor's key may use; `null`: all models. */
+  /** `null`: all models. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
     const key = actor.kind === 'api_key' ? await accounts.findKey(actor.id) : null;
     return key?.allowed.models ? new Set(key.allowed.models) : null;

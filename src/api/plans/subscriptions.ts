@@ -36,7 +36,7 @@ export async function listSubscriptions(
   return toPage(wires, limit, (wire) => wire.id);
 }
 
-/** Endpoints that grant, renew, cancel and list subscriptions. An account has at most one active subscription. */
+/** An account has at most one active subscription. */
 export function subscriptionEndpoints(dependencies: SubscriptionAdminDependencies): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = dependencies;
 

@@ -6,8 +6,8 @@ import { notFound } from '../management/endpoint.ts';
 import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
-export interface ProviderAdminDependencies {
-  /** Tests a provider; returns `null` if there is no provider with this name. Absent in processes that do not call providers. */
+interface ProviderAdminDependencies {
+  /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },

@@ -2,8 +2,8 @@ import { BALANCE_QUERY, type Query, type QueryResponse } from './query.ts';
 import { balanceResponse } from './schemas.ts';
 
 /**
- * The general balance (contract 2.4, 4.11). A key that may not see the balance gets what is left of its own and its owner's budgets. `balance` is a
- * JSON number, because the tools that read it accept no other type; internally, amounts are integers of nano-yuan.
+ * The general balance (contract 2.4, 4.11). A key that may not see the balance gets what is left of its own and its owner's budgets.
+ * `balance` is a JSON number, because the tools that read it accept no other type.
  */
 export const balance: Query = {
   name: BALANCE_QUERY,
@@ -14,7 +14,7 @@ export const balance: Query = {
     const isPositive = balanceNano > 0n;
     if (principal.seesBalance) return snapshot(isPositive, balanceNano);
     const leftNano = await sources.budgetLeftNano(principal);
-    // The amount is not limited by the balance, because this would reveal a balance that is lower than the budget.
+    // The smaller of budget and balance would reveal a balance that is lower than the budget.
     return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };
@@ -26,7 +26,7 @@ function snapshot(isActive: boolean, nano: bigint): QueryResponse {
 const NANO_PER_MICRO = 1_000n;
 const MICRO_PER_YUAN = 1_000_000;
 
-/** Rounds down to a millionth of a yuan, so that the number prints without rounding artefacts and never exceeds the balance. */
+/** Rounded down to a millionth of a yuan, the number prints exactly and never exceeds the balance. */
 function toYuanNumber(amountNano: bigint): number {
   const belowMicro = ((amountNano % NANO_PER_MICRO) + NANO_PER_MICRO) % NANO_PER_MICRO;
   return Number((amountNano - belowMicro) / NANO_PER_MICRO) / MICRO_PER_YUAN;

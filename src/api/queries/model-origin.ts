@@ -1,13 +1,10 @@
 import type { ModelConfig } from '../../config/schema.ts';
 
-/** Dates in vendors' model names: 2026-10-01, 20261001 or 2026-10. */
+/** Such as 2026-10-01, 20261001 and 2026-10. */
 const DATE_IN_NAME = /(?<!\d)(20\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?!\d)/;
 const MIDNIGHT = 'T00:00:00Z';
 
-/**
- * Returns the release date in epoch milliseconds: the configured date, or the date in the id or in a provider's name of the model; 0 if unknown, as
- * vendors report it.
- */
+/** In epoch milliseconds. By default, the date in the id or in a provider's name of the model; 0 if unknown, as vendors report it. */
 export function releasedAtMsOf(id: string, { released, routes }: Pick<ModelConfig, 'released' | 'routes'>): number {
   if (released !== undefined) return Date.parse(released + MIDNIGHT);
   for (const name of [id, ...routes.map(({ model }) => model)]) {
@@ -17,7 +14,7 @@ export function releasedAtMsOf(id: string, { released, routes }: Pick<ModelConfi
   return 0;
 }
 
-/** Returns the owner of a model: its manufacturer, or the owner in an id such as `deepseek-ai/DeepSeek-V3`. */
+/** The manufacturer, or the owner in an id such as `deepseek-ai/DeepSeek-V3`. */
 export function ownerOf(id: string, { manufacturer }: Pick<ModelConfig, 'manufacturer'>): string {
   if (manufacturer !== '') return manufacturer;
   return id.includes('/') ? id.slice(0, id.indexOf('/')) : 'unknown';

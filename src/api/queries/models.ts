@@ -17,15 +17,14 @@ import {
 } from './schemas.ts';
 
 /**
- * Model lists and details in the shapes of the vendors' documentation. At an address shared by both families, entries have the members that
- * clients of both read; a client known to be of the messages family gets the messages shape. For an alias, the canonical id is returned
- * (contract 2.6).
+ * Model lists and details as vendors document them. At a shared address, entries have the members that both families read; a known messages
+ * client gets the messages shape. For an alias, the canonical id is returned (contract 2.6).
  */
 
 /** The first version of the messages protocol with a model lifecycle. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
-/** The form of versions, which are dates. Other texts cannot be compared. */
+/** Versions are dates. Other texts cannot be compared. */
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
@@ -33,12 +32,12 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** Returns the models that an account sees at an address; `null`: all listed models. Allow-lists of keys can hide further models. */
+/** `null`: the account sees all listed models. Allow-lists of keys can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** Shows the models of the account's active plan (contract 4.8); without a plan, none. */
+/** Without a plan there are no models (contract 4.8). */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -59,7 +58,7 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** Returns an entry for each alias, because some clients offer only listed names. */
+/** Some clients offer only listed names. */
 const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
   aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
 
@@ -74,14 +73,13 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     capabilities: null,
   };
   if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // Every configured model can be called, so all are active. The configuration has no model lines.
+  // Configured models can be called, so they are active. Model lines are not configurable.
   return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
-/** What determines the form of models in a response. */
 interface Client {
   readonly isOfMessages: boolean;
-  /** The requested version of the messages protocol; `null` if absent or not a date. */
+  /** `null` if absent or not a date. */
   readonly version: string | null;
   /** Codex sends its own version and expects its own list format. */
   readonly isCodex: boolean;
@@ -91,12 +89,11 @@ interface View {
   readonly serves: (model: ModelConfig) => boolean;
   readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
   readonly listsAliases: (client: Client) => boolean;
-  /** Members of a list in addition to those of a page. */
+  /** Members of the list in addition to those of a page. */
   readonly listFields: object;
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
 }
 
-/** The view at addresses that both families share. Clients of the messages family get the form of that family. */
 const shared: View = {
   serves: servesAnything,
   toEntry: (id, model, client) =>
@@ -169,7 +166,7 @@ async function listedModels(view: View, visible: Visible, request: QueryRequest,
   );
 }
 
-/** Whether the list includes active models. Clients can filter by lifecycle stage, and all configured models are `active`. */
+/** Clients can filter by lifecycle stage; all configured models are `active`. */
 function wantsActive(search: QueryString): boolean {
   const wanted = search['lifecycle[]'] ?? search.lifecycle;
   return wanted === undefined || [wanted].flat().includes(LIFECYCLE);

@@ -1,29 +1,27 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** A parsed query string. The value of a repeated parameter is a list. */
+/** The value of a repeated parameter is a list. */
 export type QueryString = Readonly<Record<string, unknown>>;
 
-/** A page of a list, in the format of the messages family. */
+/** The messages family defines these members. */
 interface Page<Item> {
   readonly data: readonly Item[];
-  /** Whether more items follow in the direction of paging. */
+  /** Counts in the direction of paging. */
   readonly has_more: boolean;
   readonly first_id: string | null;
   readonly last_id: string | null;
 }
 
 /**
- * Returns the page that `limit`, `after_id` and `before_id` select. Without a limit it is the whole list, because clients of the chat family request
- * no further pages.
- *
- * @throws GatewayError `invalidRequest` if a parameter is invalid or names an item that is not in the list.
+ * Without a limit the page is the whole list, because chat clients request no further pages.
+ * @throws GatewayError `invalidRequest` for an invalid parameter or an unknown item
  */
 export function pageOf<Item extends { readonly id: string }>(items: readonly Item[], query: QueryString): Page<Item> {
   const limit = readLimit(query) ?? items.length;
   const after = indexOf(items, query, 'after_id');
   const before = indexOf(items, query, 'before_id');
   const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
-  // With `before_id`, the page ends directly before that item.
+  // With `before_id`, the page ends just before that item.
   const data =
     before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
   return {

@@ -3,7 +3,7 @@ import { publicModelsResponse } from './schemas.ts';
 
 const CACHE_SECONDS = 60;
 
-/** The public model catalog (contract 2.5, 4.9). It is free, requires no API key, and is cached for at most a minute. */
+/** The public catalog (contract 2.5, 4.9): free, without an API key, cached for at most a minute. */
 export const publicModels: Query = {
   name: 'models.public',
   document: {

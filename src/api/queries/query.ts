@@ -12,18 +12,18 @@ export interface QueryResponse {
 }
 
 export interface QueryRequest {
-  /** The authenticated caller; `null` at addresses that require no API key. */
+  /** `null` at addresses that require no API key. */
   readonly principal: Principal | null;
-  /** The model id in the path; empty if the path has none. */
+  /** Empty if the path has none. */
   readonly modelId: string;
   readonly headers: IncomingHttpHeaders;
   readonly search: QueryString;
 }
 
-/** The name of all balance queries. Refusals of these are not recorded (contract 4.10). */
+/** Refusals of balance queries are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
-/** The documentation of a query. Only tests validate with these schemas. */
+/** Only tests validate with these schemas. */
 export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';
@@ -31,7 +31,7 @@ export interface QueryDocument {
   readonly query: z.ZodObject | null;
 }
 
-/** A query to which the gateway itself responds. It calls no provider, reserves nothing and changes nothing. */
+/** The gateway answers a query itself: no provider, no reservation, no change. */
 export interface Query {
   readonly name: string;
   readonly document: QueryDocument;
@@ -41,10 +41,10 @@ export interface Query {
 
 export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
-  /** Returns the smallest remainder of the key's budgets in nano-yuan; `null` if it has no budget. */
+  /** The smallest remainder of the budgets of the key and its owner; `null` without a budget. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** Returns the account's current plan, according to the clock of the database. */
+  /** The database's clock decides which plan is current. */
   subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }

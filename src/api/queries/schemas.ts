@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Response schemas of the free queries (contract 2.3 to 2.6). */
+/** Contract 2.3 to 2.6. */
 
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);
@@ -66,7 +66,6 @@ export const messagesModelResponse = z
   .strictObject({ ...messagesModelMembers, ...lifecycle })
   .meta({ id: 'MessagesModel' });
 
-/** A model at an address that both protocol families share, with the members that clients of either family read. */
 const sharedModel = z
   .strictObject({
     id: z.string(),

@@ -20,11 +20,11 @@ import { ownWebhookEndpoints } from '../webhooks/own.ts';
 
 interface Owner {
   readonly accountId: string;
-  /** The user who owns the key, or whose key the resource was created with; `null` if it belongs to the account as a whole. */
+  /** The user who owns the key or created the resource with it; `null` if the resource belongs to the account as a whole. */
   readonly userId: string | null;
 }
 
-/** Functions that find the owner of a resource; they return `null` if the resource does not exist. */
+/** `null` if the resource does not exist. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 const RESOURCES = [
@@ -67,7 +67,7 @@ export function registerAccount(
   );
 }
 
-/** Removes the `accountId` parameter from the query and returns it. Every endpoint accepts it, to select an account. */
+/** Every endpoint accepts `accountId`, to select an account. */
 function takeAccountId(query: Record<string, unknown>): string | null {
   const { accountId } = query;
   delete query.accountId;
@@ -76,7 +76,7 @@ function takeAccountId(query: Record<string, unknown>): string | null {
   return accountId;
 }
 
-/** @throws GatewayError 404 both for a resource of another account and for a resource that does not exist. */
+/** @throws GatewayError 404, also for a resource of another account */
 async function requireOwn(
   resource: OwnedResource,
   request: FastifyRequest,

@@ -14,7 +14,6 @@ import { requirePerson, Visit } from '../sessions/visit.ts';
 
 export type PeopleApiDependencies = SessionDependencies & OwnUserDependencies & LinkDependencies & OidcDependencies;
 
-/** Endpoints for signing in and for the user's own data. Their paths begin with the prefix of the account API. */
 export function peopleTable(dependencies: PeopleApiDependencies): PeopleEndpoint[] {
   return [
     ...sessionEndpoints(dependencies),
@@ -24,10 +23,7 @@ export function peopleTable(dependencies: PeopleApiDependencies): PeopleEndpoint
   ];
 }
 
-/**
- * Serves the endpoints for signing in and for the user's own data. A page of another site can neither sign a visitor in nor use a link in the
- * visitor's browser.
- */
+/** A page of another site can neither sign a visitor in nor use a link in the visitor's browser. */
 export function registerPeople(
   app: FastifyInstance,
   dependencies: PeopleApiDependencies,
@@ -47,7 +43,6 @@ export function registerPeople(
         }
         const visit = new Visit(dependencies, request, reply, { kind: 'visitor' });
         if (path.startsWith(LINKS)) {
-          // Limits are checked before anything is read or recorded.
           const waitMs = await dependencies.limits.beginTry(visit.network);
           if (waitMs > 0) throw tooManyAttempts(waitMs);
         }

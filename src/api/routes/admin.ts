@@ -14,7 +14,7 @@ import { count, listOf } from '../management/response-fields.ts';
 import { filterText, shortText } from '../management/wire.ts';
 import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts';
 
-export interface RouteAdminDependencies {
+interface RouteAdminDependencies {
   readonly health: RouteHealth;
   readonly catalog: () => Catalog;
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
@@ -41,7 +41,7 @@ interface OfModel {
   readonly route: Route;
 }
 
-/** Lists routes with their health on this node, and drains or resumes them on all nodes. */
+/** Each node has its own health of routes; drains apply to all nodes. */
 export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpoint[] {
   const { health, catalog, credentialsOf, drains, clock } = dependencies;
 
@@ -124,7 +124,7 @@ function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }
   );
 }
 
-/** Returns the models for which drains leave no route in service. Calls to these models are refused. */
+/** Calls to these models are refused. */
 function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
   const models = new Set(routes.map(({ model }) => model));
   return [...models].filter(isWithoutRoutes).map(({ id }) => id);

@@ -18,22 +18,22 @@ export type LinkDependencies = SessionDependencies & {
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
 };
 
-/** Path prefix of the link endpoints. In their requests, the token of the link is the only credential. */
+/** The token of the link is the only credential of these requests. */
 export const LINKS = '/links/';
 
-/** The token of a link. It is sent in the body, because logs and browser histories contain URLs. */
+/** URLs are stored in logs and browser histories, so the token is sent in the body. */
 export const linkToken = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
 const lookAt = z.strictObject({ token: linkToken });
 
 const useOf = z.strictObject({
   token: linkToken,
-  /** The user's name. A new user without an e-mail address signs in with it. */
+  /** A new user without an e-mail address signs in with this name. */
   name: shortText.optional(),
   password: password.optional(),
 });
 
-/** Looks up a link by its token. @throws GatewayError 404 if the link is not valid. */
+/** @throws GatewayError 404 if the link is not valid */
 export async function lookAtLink(
   { links, clock }: { readonly links: Pick<LinkStore, 'look'>; readonly clock: Clock },
   token: string,
@@ -81,7 +81,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
     peopleEndpoint({
       method: 'POST',
       path: '/links/use',
-      // The id is in the response, because the user is known only after the link is used.
+      // The id is read from the response, because the user is known only after the link is used.
       subject: { kind: 'user', responded: (response) => (response as z.infer<typeof whoAmIResponse>).user.id },
       status: 201,
       summary: 'Use a one-time link: set a password or accept an invitation, and sign in',
@@ -92,7 +92,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Failed attempts are limited, because each costs a password hash. A link can stay valid after an error, such as a name that is taken.
+        // Each failure costs a password hash, and a link can stay valid after an error.
         if (typeof used === 'string') throw linkError(used, view);
         dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;

@@ -10,13 +10,12 @@ import { findProvider, type OidcDependencies } from './oidc.ts';
 import type { OwnUserDependencies } from './own-user.ts';
 import { Visit } from './visit.ts';
 
-/** Error codes for the page of the console to which the browser returns. */
 type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
- * Serves the redirect URI of OpenID providers, which redirects the browser to the console. OpenID Connect requires a GET here. This is safe although
- * it changes something, because it only completes a flow that the same browser began with a POST. It responds with a redirect rather than JSON, so it
- * is not in the endpoint table.
+ * Serves the redirect URI of OpenID providers, which OpenID Connect requests with GET. A GET that changes something is safe here, because
+ * it only completes a flow that the same browser began with a POST. The response is a redirect to the console, not JSON, so the address is
+ * not in the endpoint table.
  */
 export function registerOidcCallback(
   app: FastifyInstance,
@@ -86,7 +85,7 @@ export function registerOidcCallback(
     if (typeof result === 'string') return result;
     const { userId, isAttached, authenticatedAtMs } = result;
     if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
-    // The beginning and the end of a sign-in were each counted as an attempt. A completed sign-in uncounts both.
+    // The beginning and the end of the sign-in were each counted as an attempt.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;

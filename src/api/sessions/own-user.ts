@@ -23,7 +23,7 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** The user has just proved the password, so no further conditions apply to the change. */
+/** The user has just proved the password, so there are no further conditions. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
 export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpoint[] {

@@ -49,7 +49,7 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
 
 export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
-/** Converts a refusal to an error, which does not reveal whether the name or the password was wrong. */
+/** The error does not reveal whether the name or the password was wrong. */
 export function signInError(refusal: PasswordRefusal): GatewayError {
   if (refusal === 'wrong') {
     return new GatewayError('invalidApiKey', {
@@ -77,7 +77,6 @@ export function tooManyAttempts(waitMs: number): GatewayError {
   });
 }
 
-/** @throws GatewayError if the password violates the password rules. */
 export function requireGoodPassword(password: string, known: readonly (string | null)[]): void {
   const fault = passwordFault(password, known);
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');

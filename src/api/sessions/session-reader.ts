@@ -15,7 +15,7 @@ interface SessionReaderDependencies {
   readonly clock: Clock;
 }
 
-/** Creates the function that finds the user of a request's session cookie. If the request contains a token or key, the cookie is ignored. */
+/** If the request contains a token or key, the cookie is ignored. */
 export function createSessionReader({
   sessions,
   publicUrl,
@@ -31,7 +31,7 @@ export function createSessionReader({
   };
 }
 
-/** @throws GatewayError `roleNotAllowed` if the request is a change that a page of another site may have caused. */
+/** @throws GatewayError `roleNotAllowed` for a change that a page of another site may have caused */
 export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];

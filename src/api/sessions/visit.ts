@@ -23,9 +23,9 @@ export interface VisitDependencies {
 const USER_AGENT_LENGTH_MAX = 200;
 
 export class Visit {
-  /** Who sent the request. A visitor who uses a link becomes a user. */
+  /** A visitor who uses a link becomes a user. */
   actor: Actor;
-  /** Whether something has changed: a link is used up even if its user may no longer sign in. */
+  /** A link is used up even if its user may no longer sign in. */
   hasChanged = false;
   readonly #dependencies: VisitDependencies;
   readonly #request: FastifyRequest;
@@ -38,13 +38,13 @@ export class Visit {
     this.actor = actor;
   }
 
-  /** Returns the signed-in user. It may only be called in endpoints that require one. */
+  /** Only endpoints that require a signed-in user may read it. */
   get user(): UserActor {
     if (this.actor.kind !== 'user') throw new Error('this endpoint does not require a signed-in user');
     return this.actor;
   }
 
-  /** Returns the network for which sign-in attempts are counted. */
+  /** Sign-in attempts are counted by this network. */
   get network(): string {
     return this.#dependencies.addresses.ofRequest(this.#request.raw);
   }
@@ -55,10 +55,8 @@ export class Visit {
   }
 
   /**
-   * Creates a session and sets its cookie. Returns the id of the session, or `null` if the user may no longer sign in.
-   *
-   * @param checkedHash the stored hash with which the password was compared; `null` if a link has just set the password.
-   * @param authenticatedAtMs when the user proved their identity; absent: now; `null`: unknown.
+   * Returns the session's id, or `null` if the user may no longer sign in. `checkedHash`: the hash that the password matched; `null` if a
+   * link has just set the password. `authenticatedAtMs`: when the user proved their identity; `null`: unknown.
    */
   async beginSession(
     userId: string,
@@ -86,12 +84,11 @@ export class Visit {
     this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
-  /** Returns the handle of the sign-in at a provider that is pending in this browser; `null` if there is none. */
+  /** Identifies the OpenID sign-in that is pending in this browser. */
   get flowHandle(): string | null {
     return flowCookie.read(this.#request.raw, this.#isSecure);
   }
 
-  /** Sets the cookie with the handle of a pending sign-in. */
   keepFlow(handle: string, maxMs: number): void {
     this.#setCookie(flowCookie.set(handle, this.#isSecure, maxMs));
   }
@@ -109,7 +106,7 @@ export class Visit {
   }
 }
 
-/** Returns the User-Agent header with only printable ASCII, because header values can contain terminal control characters. */
+/** Other characters are removed, because header values can contain terminal control characters. */
 function userAgentOf({ headers }: FastifyRequest): string | null {
   const text = (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
   return text === '' ? null : text;

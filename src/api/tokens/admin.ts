@@ -12,7 +12,7 @@ import { shown } from '../management/shown.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 
-export interface TokenAdminDependencies {
+interface TokenAdminDependencies {
   readonly adminTokens: Pick<AdminTokensStore, 'list' | 'find' | 'revoke'>;
   readonly tokenMaker: AdminTokenMaker;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** The role of the token. By default it is the lower role; for a token with scopes, there is none. */
+  /** By default, the lower role. A token with scopes has no role. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),

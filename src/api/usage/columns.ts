@@ -2,7 +2,7 @@ import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 
 /** Columns of usage CSV. This file has no further imports, so that the command line can load it quickly. */
 
-/** The member of a row that identifies its group, by dimension. */
+/** The member of a row that identifies its group. */
 export const MEMBERS = {
   account: 'accountId',
   key: 'keyId',
@@ -26,7 +26,7 @@ const AMOUNTS = [
   'planMarginYuan',
 ] as const;
 
-/** Returns the members of a row that are columns of the CSV. `units`: the units for which there are counts. */
+/** `units`: the units with counts. */
 export function usageColumns(groupBy: readonly Dimension[], units: readonly string[]): string[] {
   const names = groupBy.flatMap((name) => {
     if (name === 'account') return [MEMBERS.account, 'accountName'];

@@ -5,7 +5,7 @@ import { usageRowResponse } from './wire.ts';
 
 export const statementEntry = ledgerEntryResponse.omit({ balanceAfterYuan: true });
 
-/** The statement of a month: sums of the ledger, and the calls of the month by model. */
+/** Sums of the ledger for a month, and its calls by model. */
 export const statementResponse = z
   .strictObject({
     accountId: z.string(),

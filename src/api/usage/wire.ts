@@ -12,7 +12,6 @@ import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
 import { MEMBERS } from './columns.ts';
 
-/** Units for which a group contains counts. */
 export const COUNTED_UNITS = [...shownUnits, 'images'] as const;
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
@@ -48,7 +47,7 @@ export const usageRowResponse = z
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** Returns the amounts of a group. Its margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
+/** The margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
 function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
@@ -86,7 +85,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** Parses dimensions such as `model,day` and returns them in sort order; `key` implies `account`. */
+/** Returns names such as `model,day` in a fixed order. `key` implies `account`. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
@@ -97,7 +96,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError if the text is not a cursor of the same list. */
+/** @throws GatewayError if the text is not a cursor of the same list */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

@@ -38,7 +38,7 @@ export interface AdminPeopleDependencies {
 
 const newUser = z.strictObject({
   name: shortText,
-  /** The address with which the user signs in. A user without an address signs in with the name. */
+  /** A user without an address signs in with the name. */
   email: emailAddress.nullish(),
   operatorRole: operatorRole.nullish(),
   memberships: z
@@ -98,7 +98,7 @@ export function userEndpoints(dependencies: AdminPeopleDependencies): AdminEndpo
         const id = ids.next('usr');
         const { name, email = null, operatorRole = null, memberships } = body;
         const nowMs = clock.nowMs();
-        // A new auditor needs no check here. If a token creates the auditor, the end of the token suspends the auditor.
+        // A new auditor needs no check: if a token created the auditor, the end of the token suspends the auditor.
         const ungiven = refusalOfGrant(actor, operatorRole === 'operator' ? operatorRole : null, nowMs);
         if (ungiven !== null) throw peopleError(ungiven);
         const refusal = await users.insert({

@@ -36,7 +36,7 @@ import {
   voucherCsv,
 } from './wire.ts';
 
-export interface VoucherAdminDependencies {
+interface VoucherAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findNames'>;
   readonly vouchers: VoucherStore;
   readonly redemptions: Pick<RedemptionStore, 'list' | 'find'>;
@@ -48,7 +48,7 @@ export interface VoucherAdminDependencies {
 }
 
 const BATCH_MAX = 10_000;
-/** Maximum number of batches per page. It is limited because the redemptions of each batch are counted. */
+/** Each batch on a page costs a count of its redemptions. */
 const BATCHES_MAX = 50;
 
 const newBatch = z
@@ -153,7 +153,7 @@ export function voucherEndpoints(dependencies: VoucherAdminDependencies): AdminE
       async run({ body: { code } }) {
         const codeHash = hashVoucherCode(code);
         const batch = await vouchers.findByCode(codeHash);
-        // The message does not quote the code, which could be another secret that was entered by mistake.
+        // The code could be another secret that was entered by mistake, so it is not quoted.
         if (batch === null) throw new GatewayError('pathUnknown', { message: 'There is no such voucher.' });
         const redemption = await redemptions.find(codeHash);
         const names = await accountNamesOf(accounts, redemption === null ? [] : [redemption]);

@@ -7,12 +7,12 @@ import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoin
 import { redeemError, voucherCodeBody } from './voucher-code.ts';
 import { ownRedemptionResponse, ownRedemptionToWire } from './wire.ts';
 
-export interface OwnVoucherDependencies {
+interface OwnVoucherDependencies {
   readonly redeemer: VoucherRedeemer;
   readonly voucherGuesses: VoucherGuesses;
 }
 
-/** The endpoint that redeems vouchers for the account. Members may use it too, because a redemption only adds value. */
+/** Members may redeem too, because a redemption only adds value. */
 export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherDependencies): AccountEndpoint[] {
   return [
     accountEndpoint({

@@ -55,7 +55,7 @@ const ownMembers = {
 };
 
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
-export type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
+type OwnRedemptionResponse = z.infer<typeof ownRedemptionResponse>;
 
 export const redemptionResponse = z
   .strictObject({
@@ -104,7 +104,7 @@ export function redemptionToWire(
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // This always finds a name, because accounts are never deleted.
+  // Accounts are never deleted, so a name is always found.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };

@@ -20,7 +20,7 @@ const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullis
 const change = z.strictObject({ ...webhookChange, events: operatorEvents });
 const list = z.strictObject({ ...page, accountId: filterText.optional() });
 
-/** Endpoints that manage webhook endpoints: those of operators, to which all notices are sent, and those of accounts. */
+/** Webhook endpoints of operators get all notices, those of an account only its own. */
 export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminEndpoint[] {
   const keeper = webhookKeeper(dependencies);
 
@@ -72,7 +72,7 @@ export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminE
   ];
 }
 
-/** Refuses a subscription to kinds of notices that are never sent to the endpoint. */
+/** An account's endpoint gets only some kinds of notices. */
 function requireKinds(accountId: string | null, events: readonly string[] | null): void {
   if (accountId === null || events === null) return;
   const other = events.find((kind) => !(ACCOUNT_KINDS as readonly string[]).includes(kind));

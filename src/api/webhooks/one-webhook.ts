@@ -10,7 +10,7 @@ type Row<Query extends z.ZodType, Body extends z.ZodType, Response extends z.Zod
   'needs'
 >;
 
-/** The endpoints for a single webhook. Both APIs share them; only the fields that can be changed differ. */
+/** Both APIs share these endpoints; only the fields that can be changed differ. */
 export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
   keeper: ReturnType<typeof webhookKeeper>,
   make: <

@@ -17,7 +17,6 @@ import {
 const newEndpoint = z.strictObject({ ...newWebhook, events: accountEvents });
 const change = z.strictObject({ ...webhookChange, events: accountEvents });
 
-/** Endpoints that manage the account's webhook endpoints, to which only the account's own notices are sent. */
 export function ownWebhookEndpoints(dependencies: WebhookAdminDependencies): AccountEndpoint[] {
   const keeper = webhookKeeper(dependencies);
   const needs = 'owner';

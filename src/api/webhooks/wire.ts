@@ -35,7 +35,6 @@ export const webhookResponse = z
   .meta({ id: 'WebhookEndpoint' });
 export type WebhookResponse = z.infer<typeof webhookResponse>;
 
-/** The secret is shown only in the response to the request that creates the endpoint. */
 export const newWebhookResponse = webhookResponse.extend({ secret: z.string() });
 export type NewWebhookResponse = z.infer<typeof newWebhookResponse>;
 

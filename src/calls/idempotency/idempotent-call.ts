@@ -10,9 +10,7 @@ import type { Client } from '../relay/client.ts';
 import { SOON } from '../retry-after.ts';
 import type { Settings } from '../settings.ts';
 
-/** A call that its client may repeat without paying twice. */
-export interface RepeatableCall {
-  /** As the client sent it. */
+interface RepeatableCall {
   readonly idempotencyKey: string;
   readonly fingerprint: string;
 }
@@ -23,7 +21,6 @@ interface IdempotentCallDependencies {
   readonly settings: () => Settings;
 }
 
-/** Calls with an `Idempotency-Key`; see `README.md`. */
 export class IdempotentCalls {
   readonly #dependencies: IdempotentCallDependencies;
 
@@ -32,10 +29,8 @@ export class IdempotentCalls {
   }
 
   /**
-   * Whether a request repeats a call that runs or has a stored response. A repeat gets that response, whatever the account's limits are now.
-   *
-   * @param idempotencyKey as the client sent it; `null`: no usable key
-   * @throws GatewayError `databaseDown`.
+   * True if a call with this key runs or has a stored response. Repeats are served even if the account has reached a limit.
+   * @throws GatewayError `databaseDown`
    */
   async isRepeat(
     { accountId, keyId }: Pick<CallKey, 'accountId' | 'keyId'>,
@@ -47,10 +42,9 @@ export class IdempotentCalls {
   }
 
   /**
-   * Runs a call with `calls`. The first call with a key runs like any other, and repeats get its stored response.
-   *
-   * @throws GatewayError `conflict` if the key was used for a different request, the first response is too large to be stored, or too many
-   * repeats wait for it; and the errors of the call itself.
+   * The first call with a key runs, and repeats get its response.
+   * @throws GatewayError `conflict` if the key was used for a different request, the response was too large to store, or too many repeats
+   * wait; and the errors of the call
    */
   async run(
     calls: Pick<CallRunner, 'run'>,
@@ -107,10 +101,7 @@ export class IdempotentCalls {
 
 const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
-/**
- * @throws GatewayError the stored failure; `conflict` if the response was too large to be stored, or there was no capacity left;
- * `overloaded` if there is no memory to send it
- */
+/** @throws GatewayError the stored failure; `conflict` without a stored response; `overloaded` if there is no memory to send it */
 function sendAgain(
   client: Client,
   { head, body }: StoredResponse,
@@ -131,7 +122,7 @@ function sendAgain(
     });
   }
   if (client.isGone) return;
-  // Memory is reserved, because a client may read the response arbitrarily slowly.
+  // The client may read slowly, so memory is reserved for the response.
   const memory = takeMemory(body.length);
   if (memory === null) throw new GatewayError('overloaded', { headers: SOON });
   client.onClosed(() => memory.release());
@@ -148,7 +139,6 @@ function restoreFailure({ error }: StoredFailure): GatewayError {
   });
 }
 
-/** A hash of the address and of the chunks of the body; equal for equal requests. */
 export class Fingerprint {
   readonly #hash;
 

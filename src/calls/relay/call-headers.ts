@@ -6,7 +6,7 @@ import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
 
-/** The header names that CORS exposes to web pages. */
+/** CORS exposes these headers to web pages. */
 export const CALL_HEADER_NAMES = [
   'x-faregate-available-yuan',
   'x-faregate-budgets',
@@ -17,12 +17,11 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-reset-at',
 ] as const;
 
-/** Marks the stored response of an earlier call with the same Idempotency-Key. */
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
-export type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
+type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/** Amounts are decimals in yuan (`docs/calls.md`). The charge is `null` while unknown, and on plans, which charge nothing. */
+/** Amounts are in yuan (`docs/calls.md`). `chargeNano` is `null` while unknown, and on plans. */
 export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {
   const headers: Writable<CallHeaders> = chargeHeaders(callId, chargeNano);
   if (remaining === null) return headers;
@@ -33,13 +32,13 @@ export function callHeaders(callId: string, chargeNano: bigint | null, remaining
 
 type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 
-/** The headers that remain valid in every repeat of a response. */
+/** These headers are valid in every repeat of a response. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   if (chargeNano === null) return { 'x-faregate-call-id': callId };
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
-/** The budgets of a key and its member as `day=0.31/5, member-month=12.4/100` in yuan, including this call's known charge. */
+/** Such as `day=0.31/5, member-month=12.4/100`: spent amount and cap in yuan. The spent amount includes this call's charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
   const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {
@@ -49,12 +48,10 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
   return { 'x-faregate-budgets': shown.join(', ') };
 }
 
-/** The header with the time (ISO 8601) at which the limit that refuses a call has capacity again. */
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };
 }
 
-/** What remains of limits per minute, in the headers of the called protocol. */
 export function rateHeaders(
   status: RateStatus,
   nowMs: number,
@@ -64,7 +61,6 @@ export function rateHeaders(
   return protocol.rateHeaders(status, nowMs, settings.config.server.protocolNames[protocol.name]);
 }
 
-/** The headers of a success that come from its provider's response. */
 export function relayedHeaders(
   upstream: IncomingHttpHeaders,
   contentType: string,

@@ -11,17 +11,17 @@
 type AbortState = 'awaitingFirstEvent' | 'awaitingRest' | 'awaitingEnd' | 'cancelled';
 
 interface StreamProgress {
-  /** Whether the first event of the stream has arrived, and is not an error. */
+  /** False if the first event is an error. */
   readonly hasBegun: boolean;
   readonly hasOutputEnd: boolean;
 }
 
 export type OnClientAbort = 'cancel' | 'drain';
 
-/** Maximum time, and maximum number of further bytes, for which a stream is read after its client has left. */
+/** Limits on reading a stream after its client has left. */
 export interface AbortLimits {
   readonly restMs: number;
-  /** Added to the bytes received before: the end of a stream may repeat all of them. */
+  /** Counted in addition to the bytes received before, because the end of a stream may repeat all of them. */
   readonly restBytes: number;
 }
 
@@ -35,7 +35,7 @@ export class ClientAbort {
   #bytesMax = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param receivedBytes bytes of the stream that arrived before the client left */
+  /** `receivedBytes`: the size of the stream before the client left. */
   constructor(
     progress: StreamProgress,
     receivedBytes: number,
@@ -53,7 +53,7 @@ export class ClientAbort {
     return this.#state!;
   }
 
-  /** Called when a chunk has arrived. `receivedBytes` is the size of all chunks. */
+  /** `receivedBytes`: the size of all chunks. */
   received(receivedBytes: number): void {
     if (receivedBytes > this.#bytesMax) this.#enter('cancelled', receivedBytes);
     else if (this.#state === 'awaitingFirstEvent') this.#enter(this.#afterProgress(), receivedBytes);

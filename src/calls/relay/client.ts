@@ -2,14 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
-/** Delay between an error event and the closing of its connection: some readers drop an event if the connection closes at once. */
+/** Some readers drop an error event if the connection closes at once. */
 const CUT_AFTER_MS = 100;
 
-/** The gateway's own headers of a response, read when the response begins. */
+/** The gateway's own headers are read when the response begins. */
 export interface ShownHeaders {
-  /** Headers of successes and failures. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Headers of a success whose provider does not report its own limits; `null`: none. */
+  /** Sent with a success whose provider does not report its own limits. */
   readonly rateHeaders: Readonly<Record<string, string>> | null;
 }
 
@@ -17,13 +16,12 @@ type StreamErrors = Pick<Operation, 'streamError' | 'cutsBrokenStreams'>;
 
 const NO_HEADERS: ShownHeaders = { headers: {}, rateHeaders: null };
 
-/** The client's side of a call: its response, and whether the client is still connected. */
+/** The client's side of a call. */
 export class Client {
   readonly #response: ServerResponse;
   readonly #errors: StreamErrors;
-  /** Whether the status has been sent: from then on only an event in the stream can report an error. */
+  /** Once the response has begun, only an event in the stream can report an error. */
   hasBegun = false;
-  /** Number of chunks of the response that were forwarded. */
   chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
@@ -33,24 +31,23 @@ export class Client {
   constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
     this.#errors = errors;
-    // The `close` event occurs once, so keeping the listener is cheaper than removing it.
+    // Keeping the listener is cheaper than removing it.
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) this.#onGone?.();
     });
   }
 
-  /** Whether the client has closed the connection before its response was complete. */
   get isGone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** Runs the listener when the client leaves, or at once if it has left. It replaces an earlier listener. */
+  /** If the client has left already, the listener runs at once. It replaces an earlier one. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
   }
 
-  /** Runs the listener when the connection accepts no more of the response: it was sent, or the client has left. */
+  /** The listener runs when the response was sent or the client has left. */
   onClosed(listener: () => void): void {
     if (this.#response.closed) listener();
     else this.#response.once('close', listener);
@@ -60,12 +57,10 @@ export class Client {
     this.#shown = headers;
   }
 
-  /** The gateway's headers for a response that another class writes. */
   get headers(): Readonly<Record<string, string>> {
     return this.#shown.headers;
   }
 
-  /** Begins the response; adds the headers of the call to `headers`. */
   begin(status: number, headers: Record<string, string | number>): void {
     this.hasBegun = true;
     const { rateHeaders } = this.#shown;
@@ -73,12 +68,11 @@ export class Client {
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
-  /** Runs the listener whenever the client has read what was written. It replaces an earlier listener. */
+  /** The listener runs when the client has read everything that was written. It replaces an earlier one. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
 
-  /** Whether the client has not yet read what was written. */
   get isBehind(): boolean {
     return this.#response.writableNeedDrain;
   }
@@ -92,7 +86,7 @@ export class Client {
     if (this.#response.destroyed) return true;
     this.chunks++;
     if (this.#response.write(bytes)) return true;
-    // Most clients keep up, and need no listener.
+    // Most clients keep up and need no listener.
     if (!this.#awaitsDrain) this.#response.on('drain', () => this.#onDrained?.());
     this.#awaitsDrain = true;
     return false;
@@ -107,7 +101,7 @@ export class Client {
     this.#response.end(bytes);
   }
 
-  /** Closes the connection before the response is complete, so that the client notices that it is truncated. */
+  /** The client notices the failure, because the response is truncated. */
   breakOff(): void {
     this.#response.destroy();
   }
@@ -117,15 +111,14 @@ export class Client {
     this.endBroken();
   }
 
-  /** Ends a stream after an error event. */
   endBroken(): void {
     if (this.#errors.cutsBrokenStreams) this.#cut();
     else this.#response.end();
   }
 
-  /** Closes the connection after the written bytes, without the last chunk. */
+  /** The last chunk is omitted. */
   #cut(): void {
-    // The call is over, so the closing connection is not reported.
+    // The client has not left: the gateway closes the connection.
     this.#onGone = null;
     const response = this.#response;
     if (response.destroyed) return;
@@ -134,7 +127,6 @@ export class Client {
   }
 }
 
-/** Whether the provider's headers report its own limits. */
 function hasRateHeaders(headers: Readonly<Record<string, unknown>>): boolean {
   for (const name in headers) if (name.includes('ratelimit-')) return true;
   return false;

@@ -22,7 +22,7 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { Call } from '../call.ts';
 
-/** Counts the input tokens of a request in another thread. Throws if it cannot accept the request now. */
+/** Counts tokens in another thread. Throws if the thread has no capacity. */
 type CountInput = (kind: BodyKind, body: Buffer, tenant: Tenant) => Promise<Count>;
 
 export interface EstimateDependencies {
@@ -43,26 +43,25 @@ export async function estimateInput(
     const tokens = totalTokens(count, model.tokenFactor ?? familyFactor(model.id));
     return Math.min(tokens, model.contextTokensMax ?? tokens);
   } catch {
-    // If the queue of counts is full, or the body cannot be counted, the estimate of the admission is used.
+    // If counting fails, the estimate of the admission is used.
     return inputTokens;
   }
 }
 
-/** The size of the model's output in a non-streaming response. */
 export interface WrittenSize {
   readonly sizeBytes: number;
-  /** Number of images embedded in the text. */
+  /** The number of images embedded in the text. */
   readonly pictures: number;
 }
 
-/** A non-streaming response, parsed only where needed. */
+/** A response is parsed only where needed. */
 interface WholeResponse {
   readonly response: ReadResponse;
-  /** Reads the text of the response to its end; needed only if figures are missing or in doubt. */
+  /** Reads all text of the response. This is needed only if usage is missing or in doubt. */
   written(): WrittenSize;
 }
 
-/** The sides of reported usage that cannot be true. Operations whose output is neither text nor results, such as images, are not checked. */
+/** Finds reported usage that cannot be true. Operations whose output is neither text nor results, such as images, are not checked. */
 export function doubtsOfWhole(
   usage: Usage,
   { response, written }: WholeResponse,
@@ -91,8 +90,8 @@ interface Reported {
 }
 
 /**
- * The reported usage of a non-streaming response, or an estimate in its place. `null`: no credible usage was reported, and none is estimated,
- * because of the provider's setting or because responses of this kind are not charged.
+ * The reported usage, or an estimate. `null`: there is no credible usage, and estimates are switched off for the provider or responses of
+ * this kind are not charged.
  */
 export async function usageOfWhole(
   whole: WholeResponse,
@@ -109,8 +108,8 @@ export async function usageOfWhole(
 }
 
 /**
- * Estimates a non-streaming response without usage, or the parts of its usage that cannot be true, up to the reservation. Other facts, such as
- * tool uses, are read as if the provider had reported the estimated tokens. `null`: responses of this kind are not charged.
+ * Estimates usage that is missing or cannot be true, up to the reservation. Other facts, such as tool uses, are read as if the provider had
+ * reported the estimated tokens. `null`: responses of this kind are not charged.
  */
 async function estimateUnreported(
   whole: WholeResponse,
@@ -157,12 +156,11 @@ function withoutDoubts({ usage, doubted }: Reported, estimated: Usage): UsageFac
   return Object.assign({ ...usage, source: 'estimated' as const, doubted }, ...doubted.map((side) => sides[side]));
 }
 
-/** The reservation that bounds an estimate, with its prices. */
 interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Whether neither the request nor the model limits the output, so that its share of the reservation was assumed. */
+  /** True if neither the request nor the model limits the output, so the output share of the reservation was assumed. */
   readonly assumesOutput: boolean;
 }
 
@@ -173,15 +171,15 @@ export function reservationOf({ pricing }: Call): Reservation {
 }
 
 interface KnownOutput {
-  /** Reported usage, which is never reduced; `null`: none. */
+  /** Reported usage is never reduced. */
   readonly reported: Usage | null;
-  /** The estimated usage of the delivered output, without hidden output. */
+  /** Excludes hidden output. */
   readonly delivered: Usage;
 }
 
 type Field = 'inputTokens' | (typeof OUTPUTS)[number];
 
-/** Kinds of output in the order in which they are reduced: the roughest estimate first. */
+/** The roughest estimate is reduced first. */
 const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
 const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
 
@@ -190,9 +188,8 @@ const NO_USES = Object.fromEntries(unitsWhere(({ bound }) => bound?.name === 'to
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * Reduces the estimated usage of a call to its reservation: output first, because its estimate is rougher. If the output of the reservation
- * was assumed, the reservation bounds only undelivered output: the estimate of delivered output counts even above it. Tool uses are
- * counted, not estimated, and never reduce the estimate.
+ * Reduces estimated usage to the reservation: output first, because its estimate is rougher. If the reserved output was assumed, delivered
+ * output counts even above it. Tool uses are counted, not estimated, so they are never reduced.
  */
 export function withinReservation(
   estimate: UsageFacts,
@@ -202,7 +199,7 @@ export function withinReservation(
   const least = reservation.assumesOutput ? delivered : reported;
   let usage = { ...estimate, ...NO_USES };
   for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
-  // Output that was delivered beyond an assumed limit does not reduce the part of the reservation that is left for input.
+  // Delivered output above an assumed limit must not reduce the input's share of the reservation.
   const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
   const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
   const { outputTokens, audioOutputTokens, imageOutputTokens } = usage;

@@ -26,11 +26,11 @@ import type { CallEnd } from '../call-end.ts';
  * decides whether they count against the route or the account.
  */
 
-/** The consequences of a refusal by its reason; `docs/routing.md` has the table. */
+/** `docs/routing.md` lists the rules. */
 interface RefusalRule {
-  /** Whether another route may serve the call: the provider certainly did not execute it. */
+  /** True if another route may serve the call, which the provider certainly did not execute. */
   readonly isTriedElsewhere: boolean;
-  /** What the breakers of the route count; `null`: a success, since the provider responds. */
+  /** What the breakers of the route count; `null`: a success. */
   readonly failure: 'operator' | 'response' | null;
 }
 
@@ -46,7 +46,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   call: { isTriedElsewhere: false, failure: null },
 };
 
-/** Whether the provider certainly did not execute the call and another route may serve it. */
+/** True only if the provider certainly did not execute the call. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
@@ -58,9 +58,8 @@ export function isSignatureRefusal(error: unknown): boolean {
 }
 
 /**
- * The failure that the client gets, from the failures of the tried routes in order: the last one; `null`: no healthy route. A refused
- * signature does not count while a route is down, over its limit or skipped (`isSkipped`): that route may accept the signature later, so
- * the conversation can continue.
+ * Chooses the client's error from the failures of all tried routes: the last one, or `null` for no healthy route. A refused signature is
+ * ignored if another route is down, over its limit or skipped (`isSkipped`): that route may accept the signature later.
  */
 export function decisiveFailure(failures: readonly unknown[], isSkipped: boolean): unknown {
   const last = failures.at(-1) ?? null;
@@ -73,19 +72,19 @@ function isTemporary(error: unknown): boolean {
   return error.certainty === 'notSent' || error.refusal?.reason === 'rate' || error.refusal?.reason === 'capacity';
 }
 
-/** Whether the provider may have executed a failed call: a repeat then gets the failure and does not run the call again. */
+/** If true, repeats of the call get the failure. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
-/** Whether a failed call counts in windows and limits of calls, because the provider had begun a success. */
+/** True if the provider had begun a success. */
 export function countsDespiteFailure(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.hadSuccess;
 }
 
 export function reportFailure(permit: RoutePermit, error: unknown): void {
-  // The gateway itself stopped the call, which says nothing about the route.
+  // If the gateway itself stopped the call, the route has not failed.
   if (!(error instanceof UpstreamFailure) || !error.blamesRoute) return;
   const { refusal, certainty, response } = error;
   if (refusal !== null) {
@@ -109,10 +108,10 @@ export function toResponse(error: unknown): GatewayError {
 }
 
 const REASON_LENGTH_MAX = 500;
-/** Maximum number of nested causes that are read, because errors can be each other's cause. */
+/** Errors can be each other's cause, so nested causes are limited. */
 const CAUSES_MAX = 4;
 
-/** Log details of a call that failed at a route: a provider's failure in one line, a fault of the gateway with its stack. */
+/** The details are a line for a provider's failure, and a stack for a fault of the gateway. */
 export function failureDetails({ providerId, providerModel }: Route, error: unknown): object {
   const at = { provider: providerId, providerModel };
   if (!(error instanceof UpstreamFailure)) return { ...at, err: error };
@@ -130,21 +129,20 @@ function reasonOf({ response, cause }: UpstreamFailure): string {
   return words.join(': ').slice(0, REASON_LENGTH_MAX);
 }
 
-/** Node's error for several failed connections has a code and no message. */
+/** If several connections fail, Node's error has a code and no message. */
 function codeOf(error: unknown): string {
   return isRecord(error) && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
 /**
- * Rotates the credentials of a provider for a call over one route. If the provider refuses a credential or limits its rate, it did not execute
- * the call, and the next credential is tried. After a rate limit, credentials in cooldown are skipped, because they would reach the same limit. A
- * signature may belong to another account at the vendor, so the next credential is also tried after a refused signature.
+ * Chooses a provider's credential for a call on one route. After a refused or rate-limited credential, the next one is tried; after a rate
+ * limit, credentials in cooldown are skipped. After a refused signature too: another account at the vendor may have signed the block.
  */
 export class CredentialRotation {
   readonly #credentials: Credentials;
-  /** The provider's name of the model: rate limits differ by model. */
+  /** A rate limit applies to one of the provider's models. */
   readonly #model: string;
-  /** The session of the call. It stays with one credential, as it stays with one route. */
+  /** A session keeps its credential. */
   readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
@@ -158,7 +156,6 @@ export class CredentialRotation {
     this.#session = session;
     this.#clock = clock;
     this.#sentAtMs = clock.nowMs();
-    // There is always a first credential, whatever its state.
     this.#current = credentials.next(model, NONE, true, this.#sentAtMs, session)!;
   }
 
@@ -170,16 +167,14 @@ export class CredentialRotation {
     this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
   }
 
-  /** Name of the current credential, for the log; `null` if it has been replaced. */
+  /** `null` if the credential has been replaced. */
   get currentName(): string | null {
     return this.#credentials.nameOf(this.#current);
   }
 
   /**
-   * Records the error of the current credential, and moves to the next one. `mayRepeat`: whether the client still waits and has received nothing.
-   *
-   * @throws the error if no other credential can be tried. If an earlier credential only reached a rate limit, its error is thrown instead,
-   * because the limit passes.
+   * Records the error and moves to the next credential. `mayRepeat`: the client still waits and has received nothing.
+   * @throws the error if no other credential can be tried, or the error of an earlier rate limit, because limits pass
    */
   next(error: unknown, mayRepeat: boolean): void {
     if (!(error instanceof UpstreamFailure)) throw error;
@@ -215,7 +210,7 @@ export class CredentialRotation {
 
 const NONE: readonly string[] = [];
 
-/** Whether the provider refuses the credential or its account, even if only for this call: another credential may be accepted. */
+/** True even if the provider refuses the account only for this call. Another credential may then be accepted. */
 export function isOfAccount(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

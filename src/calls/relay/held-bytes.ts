@@ -3,15 +3,14 @@ import type { Exchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
- * The bytes of one response in memory: those that its relay keeps, and those that its client has not read. While the client is slower than
- * the provider, or the kept bytes exceed the budget, the provider is not read.
+ * Bytes of one response in memory: those that the relay keeps and those that the client has not read. Pauses the provider while the client
+ * is slower, or while the kept bytes exceed the budget.
  */
 export class HeldBytes {
   readonly #memory: UnsentMemory;
   readonly #client: Client;
   readonly #exchange: Exchange;
   #keptBytes = 0;
-  /** Whether the client reads more slowly than bytes arrive. */
   #isClientBehind = false;
   #fits = true;
   #isPaused = false;
@@ -29,7 +28,7 @@ export class HeldBytes {
     this.readOn();
   };
 
-  /** Sets the bytes that the relay keeps. Returns whether these and the unread bytes fit into the budget. */
+  /** Returns whether all bytes fit into the budget. */
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
@@ -38,7 +37,7 @@ export class HeldBytes {
     return this.#fits;
   }
 
-  /** Pauses or resumes reading from the provider, according to the last count. Returns whether the provider is read. */
+  /** Returns whether the provider is being read. */
   readOn(): boolean {
     if (this.#isOver) return true;
     const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onCapacity));
@@ -50,7 +49,7 @@ export class HeldBytes {
     return !isPaused;
   }
 
-  /** Called when the relay has ended and keeps no more bytes. Unread bytes count until the client has read them or has left. */
+  /** The relay keeps no more bytes. Unread bytes count until the client has read them or has left. */
   over(): void {
     this.#isOver = true;
     this.#memory.stopWaiting();

@@ -1,4 +1,3 @@
-/** Runs a function after each period of silence, until it is stopped. */
 export class KeepAlive {
   readonly #timer: NodeJS.Timeout;
 

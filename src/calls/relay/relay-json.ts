@@ -21,13 +21,13 @@ import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
 
 /**
- * Maximum size of a non-streaming response that is kept in memory until its usage is read. If such a response is a success that cannot be billed,
- * the client gets a 502. Of a larger response, all but the last chunk has been sent by then, and the connection is closed instead.
+ * Of a larger response, all but the last chunk is sent before its usage is read. If such a response cannot be billed, the connection is
+ * closed; up to this size, the client gets a 502.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** Memory that a chunk needs in addition to its bytes. It matters because chunks can be tiny. */
+/** Chunks can be tiny, so their overhead is counted. */
 const CHUNK_MEMORY_BYTES = 256;
-/** Maximum size of captured members: usage and ids are small, the output of a compaction may be large. */
+/** Usage and ids are small, but the output of a compaction may be large. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
 const UNTRUE_USAGE =
@@ -35,11 +35,10 @@ const UNTRUE_USAGE =
 const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
- * Relays a non-streaming response: reads it to its end, measures it, settles the call, and only then sends the last byte. If there is no
- * memory to keep it until then, all but the last chunk is sent early, and the provider is read only as fast as the client reads
- * (`docs/decisions/0071-unsent-responses.md`). If the client leaves, the call is settled in the same way (`docs/client-aborts.md`).
- *
- * @throws UpstreamFailure if there is no success to bill.
+ * Relays a non-streaming response: reads all of it, settles the call, and only then sends the last byte. Without memory for that, all but
+ * the last chunk is sent early, and the provider is read only as fast as the client reads (`docs/decisions/0071-unsent-responses.md`). If
+ * the client leaves, the call is settled in the same way (`docs/client-aborts.md`).
+ * @throws UpstreamFailure if there is no success to bill
  */
 export function relayJson(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies): Promise<void> {
   return new JsonRelay(call, upstream, dependencies).run();
@@ -50,9 +49,9 @@ class JsonRelay implements ResponseReceiver {
   readonly #upstream: UpstreamRequest;
   readonly #dependencies: RelayDependencies;
   readonly #capture: JsonCapture;
-  /** The member of the response that may contain signed blocks; `null`: they are not read. */
+  /** The response member that may contain signed blocks. */
   readonly #signedMember: string | null;
-  /** Measures the model's output. A chunk is measured before it is dropped; the remaining chunks are measured on demand. */
+  /** A chunk is measured before it is dropped. The remaining chunks are measured on demand. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -60,15 +59,14 @@ class JsonRelay implements ResponseReceiver {
   #head: UpstreamHead | null = null;
   #requestId: string;
   #firstByteAtMs: number | null = null;
-  /** Chunks that have not been sent. */
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** The size of the response, sent or not. */
+  /** The size includes bytes that were sent. */
   #sizeBytes = 0;
   #isInvalid = false;
-  /** Whether chunks are sent before the settlement, because the response is too large or there is no memory for it. */
-  #leavesEarly = false;
-  /** Whether there was no memory to store the response for repeats. */
+  /** True if chunks are sent before settlement, because the response is too large or there is no memory. */
+  #isSentEarly = false;
+  /** True if there was no memory to store the response for repeats. */
   #isUnstorable = false;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies) {
@@ -92,7 +90,7 @@ class JsonRelay implements ResponseReceiver {
     });
   }
 
-  /** Maximum size of a body that is stored for repeats of the call; 0: no body is stored. */
+  /** 0: no body is stored. */
   get #storedBytesMax(): number {
     return this.#call.claim?.bodyBytesMax ?? 0;
   }
@@ -152,25 +150,25 @@ class JsonRelay implements ResponseReceiver {
     this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
     if (this.#call.client.isGone) this.#dropUnlessStorable();
-    this.#leavesEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
+    this.#isSentEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
     const fits = this.#count();
-    if (!this.#call.client.isGone && (this.#leavesEarly || !fits)) {
-      this.#leavesEarly = true;
+    if (!this.#call.client.isGone && (this.#isSentEarly || !fits)) {
+      this.#isSentEarly = true;
       this.#sendAllButLast();
-      // Marked members only show tool uses that nothing else counts; they are not worth a wait for memory.
+      // Marked members only show tool uses that nothing else counts; not worth waiting for memory.
       if (!fits) this.#capture.giveUpMarked();
       this.#count();
     }
     this.#memory.readOn();
   }
 
-  /** Drops a response whose client has left, unless it is small enough to be stored for repeats. */
+  /** After the client has left, the response is kept only to be stored for repeats. */
   #dropUnlessStorable(): void {
-    if (!this.#leavesEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
+    if (!this.#isSentEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
     this.#letGo();
   }
 
-  /** Measures the model's output in all held chunks, and then drops the chunks except `kept`. */
+  /** Measures the held chunks before it drops them. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
@@ -185,14 +183,13 @@ class JsonRelay implements ResponseReceiver {
     return this.#written;
   }
 
-  /** The size of the model's output, once the whole response has arrived. */
+  /** The whole response must have arrived. */
   #measured(): WrittenSize {
     if (!this.#isMeasured) this.#measure(this.#held);
     this.#isMeasured = true;
     return this.#written ?? NOTHING_WRITTEN;
   }
 
-  /** Reserves memory to store the held chunks. */
   #hasMemoryToStore(): boolean {
     this.#isUnstorable ||= this.#call.claim?.takeMemory(this.#sizeBytes) === false;
     return !this.#isUnstorable;
@@ -231,14 +228,10 @@ class JsonRelay implements ResponseReceiver {
     }
   }
 
-  /**
-   * Returns `null` if the response is not JSON.
-   *
-   * @throws the failure that the provider returned instead of a success
-   */
+  /** `null` if the response is not JSON. @throws the failure that the provider returned instead of a success */
   #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
-    // A refusal stays a refusal even if the remainder of its body does not arrive.
+    // A truncated refusal is still a refusal.
     if (failure !== null && (head === null || head.status === 200)) {
       const hasBegun = head !== null && this.#sizeBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
@@ -282,7 +275,7 @@ class JsonRelay implements ResponseReceiver {
     return unusableSuccess(this.#requestId, lacksUsage ? WITHOUT_USAGE : undefined);
   }
 
-  /** The captured members of the response, read without parsing all of it; `null` if it is not JSON. */
+  /** Reads captured members without parsing the whole response; `null` if it is not JSON. */
   #readResponse(): ReadResponse | null {
     if (this.#isInvalid) return null;
     try {
@@ -294,11 +287,11 @@ class JsonRelay implements ResponseReceiver {
     return this.#capture;
   }
 
-  /** The response for repeats of the call, without a body if that is too large or there is no memory to store it. */
+  /** The body is omitted if it is too large or there is no memory. */
   #storedResponse(): StoredResponse {
     const head = { status: 200, headers: this.#headers(), callHeaders: {} };
     if (this.#sizeBytes > this.#storedBytesMax) return { head, body: null };
-    if (this.#leavesEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
+    if (this.#isSentEarly || !this.#hasMemoryToStore()) return { head: { ...head, hasNoRoom: true }, body: null };
     return { head, body: Buffer.concat(this.#held) };
   }
 
@@ -319,7 +312,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** Clients parse by content type: with a provider's wrong type they would return JSON as a string. */
+/** With a wrong content type, clients would return JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

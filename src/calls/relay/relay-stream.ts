@@ -23,8 +23,8 @@ import { KeepAlive } from './keep-alive.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
-/** Maximum bytes read after the terminal event. If a provider sends more, its connection is closed and the stream is complete. */
-const BYTES_BEHIND_END_MAX = 1024 * 1024;
+/** If more bytes follow the terminal event, the provider's connection is closed and the stream is complete. */
+const BYTES_AFTER_END_MAX = 1024 * 1024;
 
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
@@ -32,16 +32,14 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 export interface RelayDependencies extends EstimateDependencies {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
-  /** Memory for responses that cannot be sent yet. */
+  /** The budget of responses that cannot be sent yet. */
   readonly unsentOf: (tenant: Tenant) => UnsentMemory;
 }
 
 /**
- * Relays a stream. Events leave as they arrive, with backpressure in both directions. The terminal event waits until the charge is durable
- * (`docs/architecture.md`, "Invariants of money"). Before the first event nothing has been sent, so a failure gets its own status.
- *
- * @param hasAlternative whether another route may serve the call if this one refuses it
- * @throws UpstreamFailure if the stream did not begin.
+ * Relays a stream. Events are forwarded as they arrive, with backpressure in both directions; the terminal event waits until the charge is
+ * durable (`docs/architecture.md`, "Invariants of money"). A failure before the first event gets its own status.
+ * @throws UpstreamFailure if the stream did not begin
  */
 export function relayStream(
   call: Call,
@@ -66,17 +64,17 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   firstEventAtMs: number | null = null;
   wasPaused = false;
   #receivedBytes = 0;
-  /** The body of a response that is not a stream. */
+  /** Set if the response is not a stream. */
   #otherBody: Buffer[] | null = null;
   #clientAbort: ClientAbort | null = null;
   #isOver = false;
-  #bytesBehindEnd = 0;
+  #bytesAfterEnd = 0;
   #keepAlive: KeepAlive | null = null;
-  /** Whether bytes of the provider have been forwarded, even if the client has left. */
+  /** True even if the client has left. */
   #hasRelayed = false;
-  /** Keeps the first events while another route may serve the call; `null`: no other route can. */
+  /** Keeps the first events while another route may serve the call. */
   readonly #opening: StreamOpening | null;
-  /** The refusal that the provider sent instead of a stream. */
+  /** The provider sent this refusal instead of a stream. */
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
@@ -119,7 +117,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
   }
 
-  /** Called when the provider's side has ended. Only the end of the stream is still written, possibly after an event without its empty line. */
+  /** The provider's side has ended. Only the end of the stream is still written. */
   #stop(): void {
     this.#isOver = true;
     this.#keepAlive?.stop();
@@ -130,9 +128,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   #clientLeft(): void {
     this.#exchange.abortUnsent();
-    // A client that has left never drains, but an awaited stream must still be read.
+    // A client that has left reads nothing, so backpressure would stop a stream that must still be read.
     this.count();
-    // During settlement nothing is awaited.
     if (this.#isOver) return;
     const { policy, model, settings } = this.#call;
     const onClientAbort = policy.operation.isAlwaysAwaited
@@ -146,7 +143,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   receiveHead(head: UpstreamHead): void {
     this.#head = head;
     this.requestId = upstreamRequestId(head.headers) ?? this.requestId;
-    // Only now is the response known to be a stream; a keep-alive sends the status, which is final.
+    // A keep-alive sends the status, so the response must be known to be a stream.
     if (responseKind(head.status, head.headers) === 'stream') this.#startKeepAlive();
     else this.#otherBody = [];
   }
@@ -160,8 +157,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
     this.firstByteAtMs ??= this.#dependencies.clock.nowMs();
     if (this.#end.hasBegun) {
-      this.#bytesBehindEnd += chunk.length;
-      if (this.#bytesBehindEnd > BYTES_BEHIND_END_MAX) this.#exchange.abort();
+      this.#bytesAfterEnd += chunk.length;
+      if (this.#bytesAfterEnd > BYTES_AFTER_END_MAX) this.#exchange.abort();
     }
     const tap = this.#tap;
     tap.push(chunk);
@@ -172,14 +169,14 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     this.#clientAbort?.received(this.#receivedBytes);
   }
 
-  /** The failure of a refusal, or of a 200 that is not a stream, which an SDK would read as an empty stream. */
+  /** A 200 without a stream is an error too: an SDK would read it as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
     if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 
-  /** Whether an error event is a refusal that arrives before anything was sent, so that another route can be tried. If so, aborts the request. */
+  /** If nothing was sent before an error event, the request is aborted and another route is tried. */
   #refuses(event: Buffer): boolean {
     const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
@@ -224,7 +221,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     if (!this.#tap.hasError) this.#call.began();
   }
 
-  /** Counts the kept bytes, and continues to read if the client keeps up and the bytes fit into the budget. */
+  /** Reading continues if the client keeps up and the kept bytes fit into the budget. */
   count(): void {
     this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.wasPaused = true;
@@ -241,7 +238,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     });
   }
 
-  /** A provider's error event, unchanged except that text that identifies the provider is removed (contract 1). */
+  /** Text that identifies the provider is removed (contract 1). */
   #scrubbed(event: Buffer): Buffer {
     const text = event.toString('utf8');
     const scrubbed = removeSecrets(text, this.#upstream.provider.hidden.texts);

@@ -9,22 +9,20 @@ import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 
-/** How long the terminal event waits for usage that the provider reports after it. */
+/** Some providers report usage after the terminal event. */
 const LATE_USAGE_MS = 2_000;
 
-/** A larger terminal event is held in chunks, because a buffer of its size would leave a large hole in the heap. */
+/** A larger terminal event is held in chunks: one large buffer would fragment the heap. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 
 const EVENT_END = Buffer.from('\n\n');
 
-/** The parts of a stream's relay that its end uses. */
 export interface EventRelay {
-  /** The provider's id of the call, or the gateway's own. */
   readonly requestId: string;
   readonly firstByteAtMs: number | null;
   readonly firstEventAtMs: number | null;
-  /** Whether a slow client has paused the stream, so that its speed is not that of the model. */
+  /** If a slow client has paused the stream, its speed is not that of the model. */
   readonly wasPaused: boolean;
   begin(): void;
   send(bytes: Buffer): void;
@@ -36,14 +34,13 @@ interface EndDependencies extends EstimateDependencies {
   readonly clock: Clock;
 }
 
-/** The end of a stream: holds back the terminal event and the bytes after it until the call is settled. */
+/** Holds back the terminal event and later bytes until the call is settled. */
 export class StreamEnd {
   readonly #call: Call;
   readonly #sent: RequestBody;
   readonly #dependencies: EndDependencies;
   readonly #tap: StreamTap;
   readonly #relay: EventRelay;
-  /** Whether the terminal event has arrived. */
   hasBegun = false;
   heldBytes = 0;
   #held: Buffer[] = [];
@@ -51,7 +48,6 @@ export class StreamEnd {
   #settling: Promise<void> | null = null;
   #isSettled = false;
 
-  /** @param sent the body that the provider received */
   constructor(call: Call, sent: RequestBody, dependencies: EndDependencies, tap: StreamTap, relay: EventRelay) {
     this.#call = call;
     this.#sent = sent;
@@ -70,14 +66,14 @@ export class StreamEnd {
     this.heldBytes += bytes.length;
   }
 
-  /** Called when the provider's side has ended, so that no more usage is awaited. */
+  /** The provider's side has ended, so no more usage can arrive. */
   stop(): void {
     clearTimeout(this.#lateUsageTimer);
   }
 
   /**
-   * Called when everything that arrived with the terminal event has been read. Some providers report usage after it, so missing usage is
-   * awaited for a short time. Usage that arrives after the settlement is ignored.
+   * Called when everything that arrived with the terminal event has been read. Waits a short time for missing usage; usage after the
+   * settlement is ignored.
    */
   settleOrAwaitUsage(): void {
     if (this.#settling !== null) return;
@@ -106,11 +102,11 @@ export class StreamEnd {
     this.#held = [];
     this.heldBytes = 0;
     this.#relay.count();
-    // The client has left, so further bytes of the provider have no use.
+    // The client has left, so more bytes are useless.
     if (this.#call.client.isGone) this.#relay.abort();
   }
 
-  /** Ends a stream that reached its end, however the connection to the provider closed afterwards. */
+  /** The terminal event has arrived. How the provider's connection closes afterwards does not matter. */
   async complete(): Promise<void> {
     const { client } = this.#call;
     try {
@@ -120,16 +116,15 @@ export class StreamEnd {
       throw error;
     }
     if (client.isGone) return;
-    // A complete stream may contain nothing to forward, so the response may not have begun.
+    // A complete stream may contain nothing to forward.
     if (!client.hasBegun) this.#relay.begin();
     client.end();
   }
 
   /**
-   * Ends a stream that did not reach its end: the client left, the provider failed, or the stream stopped midway. Usage that was observed
-   * or can be estimated is charged (`docs/client-aborts.md`); otherwise nothing.
-   *
-   * @throws if nothing was delivered to a client that stayed: the failure gets its own status, and nothing is charged.
+   * Ends a stream without a terminal event: the client left, or the provider failed or stopped. Usage that was observed or can be estimated
+   * is charged (`docs/client-aborts.md`).
+   * @throws if nothing was delivered to a client that stayed: the failure gets its own status, and nothing is charged
    */
   async breakOff(failure: UpstreamFailure | null, isCancelled: boolean): Promise<void> {
     const { client } = this.#call;
@@ -138,16 +133,15 @@ export class StreamEnd {
       await this.#call.end(end);
     } finally {
       if (end.error !== null) {
-        // An event without its empty line must end first, or readers drop it and the error event.
+        // Readers drop an incomplete event together with an error event that follows it.
         if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
-        // The provider's own error event has been forwarded; a second one would confuse clients.
+        // The provider's own error event was forwarded; a second one would confuse clients.
         if (this.#tap.hasError) client.endBroken();
         else client.endWithError(end.error, this.#relay.requestId);
       }
     }
   }
 
-  /** A stream that reached its end is a success, unless it contained an error event. */
   async #completed(): Promise<CallEnd> {
     const { hasError, usage } = this.#tap;
     const { visibleTextBytes } = usage;
@@ -170,7 +164,7 @@ export class StreamEnd {
   async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
     const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
-    // A client that stayed did not cause the end of its stream, so hidden output is not estimated.
+    // If the client stayed, the provider caused the end, and hidden output is not estimated.
     const unseen = hasLeft
       ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
       : 0;
@@ -194,7 +188,6 @@ export class StreamEnd {
     return { status, usage, httpStatus, error, requestId, counts, firstByteAtMs, continuationKeys, response: null };
   }
 
-  /** The observed usage, or if that is incomplete, an estimate up to the reservation. */
   async #estimated(unseenOutputTokens: number): Promise<UsageFacts | null> {
     const { usage } = this.#tap;
     const inputTokens = usage.needsInputEstimate
@@ -206,7 +199,7 @@ export class StreamEnd {
     return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
   }
 
-  /** Whether part of the response arrived. Incomplete images count as delivered, but are not charged. */
+  /** Incomplete images count as delivered, but they are not charged. */
   #hasDelivered(usage: UsageFacts | null): boolean {
     return usage !== null || (this.#tap.usage.failsClosed && this.#tap.hasBegun);
   }

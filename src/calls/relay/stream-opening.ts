@@ -2,7 +2,7 @@ import { isOpening } from '../../providers/upstream/stream-refusal.ts';
 
 const KEPT_MS = 1_000;
 
-/** Opening events deliver nothing. They are kept until another event follows, which may be a refusal that another route can take. */
+/** Opening events carry no content. They are kept until the next event, which may be a refusal that another route can take. */
 export class StreamOpening {
   readonly #send: (bytes: Buffer) => void;
   #kept: Buffer[] = [];
@@ -14,7 +14,7 @@ export class StreamOpening {
     this.#send = send;
   }
 
-  /** Keeps opening events; returns false for other events, or if the opening has been sent. */
+  /** Returns false for other events, or if the opening has been sent. */
   keep(bytes: Buffer): boolean {
     if (this.#isOver || !isOpening(bytes)) return false;
     this.#kept.push(bytes);
@@ -23,7 +23,6 @@ export class StreamOpening {
     return true;
   }
 
-  /** Sends the kept events; from then on a refusal is an error inside the stream. */
   sendKept(): void {
     if (this.#isOver) return;
     this.stop();

@@ -19,14 +19,14 @@ import {
   responsesResponse,
 } from './responses.ts';
 
-/** The documentation of a call or an estimate. The gateway does not validate requests with these schemas; only tests use them. */
+/** Only tests validate with these schemas; the gateway does not. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;
   readonly request: z.ZodType;
   readonly requestType: 'application/json' | 'multipart/form-data';
   readonly response: z.ZodType;
-  /** Description of the stream's events; `null`: no stream. */
+  /** `null` if the operation does not stream. */
   readonly events: string | null;
 }
 
