@@ -145,7 +145,7 @@ export class ConfigWatcher {
     if (!isEqual) this.#parsed = null;
     const { logger, node } = this.#options;
     const { file } = node;
-    if (this.#changes === RESTLESS_READINGS) {
+    if (this.#changes === READINGS_UNTIL_POSTPONED) {
       logger.warn({ file }, 'the configuration keeps changing; reload postponed');
     }
     if (!this.#isRequested && this.#decided !== null && isSame(reading, this.#decided)) return;
