@@ -42,10 +42,10 @@ export const sayTo =
     writeError(`${escapeText(line)}\n`);
 
 /** The option of commands that are safe to repeat. */
-export const IDEMPOTENCY_KEY = [
-  '--idempotency-key <key>',
-  'a text of your choice, different for each change: repeating a command with the same text changes nothing',
-] as const;
+export const IDEMPOTENCY_KEY = {
+  '--idempotency-key <key>':
+    'a text of your choice, different for each change: repeating a command with the same text changes nothing',
+};
 
 /** @throws UsageError if the key cannot be the value of a header. */
 export function idempotencyKeyOf({ idempotencyKey }: { readonly idempotencyKey?: unknown }): string | undefined {

@@ -1,21 +1,21 @@
-import type { Command } from 'commander';
 import type { InvariantResult } from '../../accounting/audit/audit-findings.ts';
 import type { AuditProgress } from '../../accounting/audit/audit-store.ts';
 import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../api/audit/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { CliError } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { createProgress, type Progress } from '../progress.ts';
 
-export function auditCommand(program: Command, kit: CommandKit): void {
-  addCommand(program, 'audit', 'check the invariants of the ledger; exit code 1 if one is broken').action(
-    kit.reading(async (admin, output) => {
-      const audit = await runAudit(admin, createProgress(kit.process));
+export const auditCommands: CommandRows = {
+  audit: {
+    about: 'check the invariants of the ledger; exit code 1 if one is broken',
+    async reads(admin, output, _given, process) {
+      const audit = await runAudit(admin, createProgress(process));
       output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
       return audit.isSound ? 0 : 1;
-    }),
-  );
-}
+    },
+  },
+};
 
 /** @throws CliError if the gateway ends the response before the result */
 async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
@@ -20,62 +19,48 @@ import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo } from '../command.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { loadForBooks } from '../environment.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import { localUserName } from '../local-user.ts';
 import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabases, type ServingGateway, withDatabases } from '../own-database.ts';
 import { createProgress } from '../progress.ts';
-import { renderTable } from '../table.ts';
+import { columnsOf, renderTable } from '../table.ts';
 import { locateGateway } from '../with-admin.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
 
 /** `faregate db export`, `import` and `backup`. */
-export function transferCommands(db: Command, kit: CommandKit): void {
-  const { environment } = kit.process;
-
-  addCommand(
-    db,
-    'export <file>',
-    'export a whole database to a file, also while a gateway serves it; "-" is standard output',
-    { file: 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
-  ).action(
-    kit.plain((flags, output, { file }) =>
-      exportTo(String(file), exportSource(flags, environment), output, kit.process),
-    ),
-  );
-
-  addCommand(
-    db,
-    'backup <file>',
-    'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
-    { file: 'the file, as for faregate db export' },
-  ).action(
-    kit.plain((flags, output, { file }) => {
-      const { database } = loadForBooks(flags, environment);
-      if (database.url === '') return exportTo(String(file), database, output, kit.process);
+export const transferCommands: CommandRows = {
+  'export <file>': {
+    about: 'export a whole database to a file, also while a gateway serves it; "-" is standard output',
+    with: { '<file>': 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
+    runs: async (flags, output, { file }, process) =>
+      exportTo(String(file), exportSource(flags, process.environment), output, process),
+  },
+  'backup <file>': {
+    about: 'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
+    with: { '<file>': 'the file, as for faregate db export' },
+    async runs(flags, output, { file }, process) {
+      const { database } = loadForBooks(flags, process.environment);
+      if (database.url === '') return exportTo(String(file), database, output, process);
       throw new CliError(
         'This database is on a PostgreSQL server, which has backup tools of its own: pg_dump, or a base backup with its log for ' +
           'any point in time. docs/moving.md has the commands. "faregate db export" works too.',
       );
-    }),
-  );
-
-  addCommand(
-    db,
-    'import <file>',
-    'import an export into an empty database, completely or not at all; creates a local database if none exists',
-    { file: 'what "faregate db export" wrote; "-" is standard input' },
-  ).action(
-    kit.plain(async (flags, output, { file }) => {
-      const { database } = loadForBooks(flags, environment);
-      const imported = await importFrom(String(file), database, kit.process);
-      output.print(imported, () => describeImport(imported));
+    },
+  },
+  'import <file>': {
+    about: 'import an export into an empty database, completely or not at all; creates a local database if none exists',
+    with: { '<file>': 'what "faregate db export" wrote; "-" is standard input' },
+    async runs(flags, output, { file }, process) {
+      const { database } = loadForBooks(flags, process.environment);
+      const imported = await importFrom(String(file), database, process);
+      output.print(imported, describeImport);
       return imported.unsound.length === 0 ? 0 : 1;
-    }),
-  );
-}
+    },
+  },
+};
 
 /**
  * Returns the gateway that `--gateway` names, or the location of the configured database. For the export, the gateway's token needs only
@@ -199,15 +184,8 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 }
 
 function describeImport({ end, rows, lateRedemptions, unsound }: Imported): string {
-  const table = renderTable(
-    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
-    '',
-    [
-      { title: 'table', cell: (row) => row.name },
-      { title: 'in the file', cell: (row) => String(row.inFile) },
-      { title: 'here', cell: (row) => String(row.here) },
-    ],
-  );
+  const tables = EXPORTED_TABLES.map((table) => ({ table, inFile: end.rows[table] ?? 0, here: rows[table] }));
+  const table = renderTable(tables, '', columnsOf<(typeof tables)[number]>('table', 'in the file: inFile', 'here'));
   const compared = `Imported ${end.accounts} accounts; the balance, ledger and charges of each match the file.`;
   const removed = `Vouchers that can be redeemed again, because they were redeemed while the export began: ${lateRedemptions}.`;
   const problem = `Accounts that were inconsistent before the export, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;
