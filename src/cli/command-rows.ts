@@ -81,6 +81,8 @@ type Works =
   /** Does not use the admin API. */
   | { readonly runs: LocalWork };
 
+export const group = (name: string, about: string, rows: CommandRows): CommandRows => ({ [name]: { about, rows } });
+
 /** The option of lists that show the newest rows. */
 export const limitOf = (rows: number): Options => ({
   '--limit <count>': { text: 'maximum number of rows', default: String(rows) },

@@ -3,7 +3,6 @@ import type { CliProcess } from './command.ts';
 /** A progress line on standard error, shown only on a terminal. */
 export interface Progress {
   show(text: string, bytes?: number): void;
-  /** Removes the line. */
   end(): void;
 }
 

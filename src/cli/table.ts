@@ -11,10 +11,10 @@ export interface Column<Row> {
 
 type Field = readonly [name: string, value: string];
 
-/** Matches a number, with or without a unit, and the sign for an absent number. */
+/** With or without a unit; `-` stands for an absent number. */
 const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
-/** Renders rows as aligned columns under their titles; returns the text `empty` if there are no rows. */
+/** Returns the text `empty` if there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
   const texts = columns.map(({ title, cell, align }) => {

@@ -1,10 +1,10 @@
 import type { MemberResponse } from '../../api/members/member-keeper.ts';
-import type { CommandRows } from '../command-rows.ts';
+import { group } from '../command-rows.ts';
 import { userIdOf } from '../references.ts';
 import { columnsOf } from '../table.ts';
 import { describeOwnerLimits, describeUse, NONE, OWNER_LIMIT_OPTIONS, ownerLimitsOf } from './limit-options.ts';
 
-const rows: CommandRows = {
+export const memberCommands = group('member', 'list, add, limit and remove the people of an account', {
   'list <account>': {
     about: 'list the people of an account',
     lists: '/accounts/:accountId/members',
@@ -46,14 +46,7 @@ const rows: CommandRows = {
       output.print({ accountId, userId, removed: true }, () => `${userId} no longer belongs to ${accountId}.`);
     },
   },
-};
-
-export const memberCommands: CommandRows = {
-  member: {
-    about: 'list, add, limit and remove the people of an account',
-    rows,
-  },
-};
+});
 
 function describeLimits(member: MemberResponse): string {
   return describeOwnerLimits(member).join(', ') || NONE;

@@ -3,7 +3,7 @@ import type { PostedEntry } from '../../api/ledger/admin.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import type { AccountResponse, LedgerEntryResponse } from '../../api/management/wire.ts';
 import { IDEMPOTENCY_KEY, UsageError } from '../command.ts';
-import type { CommandRows, Given } from '../command-rows.ts';
+import { type Given, group } from '../command-rows.ts';
 import { accountImport } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
@@ -29,7 +29,7 @@ const post = (entries: 'top-ups' | 'adjustments', text: (yuan: unknown) => strin
     text: ({ balanceYuan }: PostedEntry, { yuan }: Given) => `${text(yuan)} The balance is ¥${balanceYuan}.`,
   }) as const;
 
-const rows: CommandRows = {
+export const accountCommands = group('account', 'create, import, list, fund and suspend accounts', {
   'create <name>': {
     about: 'create an account',
     with: {
@@ -125,11 +125,7 @@ const rows: CommandRows = {
   },
   ...accountImport,
   ...memberCommands,
-};
-
-export const accountCommands: CommandRows = {
-  account: { about: 'create, import, list, fund and suspend accounts', rows },
-};
+});
 
 function describeStatus({ id, status, statusReason, statusChangedAt }: AccountResponse): string {
   const since = statusChangedAt === null ? '' : ` since ${localTime(statusChangedAt)}`;

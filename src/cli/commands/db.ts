@@ -2,7 +2,7 @@ import { describeDatabase } from '../../db/databases.ts';
 import { migrationState } from '../../db/migrate.ts';
 import { migrateAll } from '../../db/partitions.ts';
 import { sayTo } from '../command.ts';
-import type { CommandRows } from '../command-rows.ts';
+import { group } from '../command-rows.ts';
 import { loadForBooks } from '../environment.ts';
 import { localTime } from '../local-time.ts';
 import { createLogger } from '../log/logger.ts';
@@ -18,7 +18,9 @@ const MIGRATION_COLUMNS: readonly Column<MigrationState>[] = [
   { title: 'applied', cell: (row) => localTime(row.appliedAt?.toISOString() ?? 'not yet') },
 ];
 
-const rows: CommandRows = {
+const ABOUT = 'show and migrate the schema of the database, and its partitions; export, import and back it up';
+
+export const databaseCommands = group('db', ABOUT, {
   ...transferCommands,
   ...partitionCommands,
   migrate: {
@@ -61,11 +63,4 @@ const rows: CommandRows = {
       });
     },
   },
-};
-
-export const databaseCommands: CommandRows = {
-  db: {
-    about: 'show and migrate the schema of the database, and its partitions; export, import and back it up',
-    rows,
-  },
-};
+});

@@ -1,6 +1,6 @@
 import { formatYuan } from '../../lib/yuan.ts';
 import { UsageError } from '../command.ts';
-import type { AdminWork, CommandRows, Options } from '../command-rows.ts';
+import { type AdminWork, group, type Options } from '../command-rows.ts';
 import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, LeftOut } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
@@ -60,7 +60,9 @@ const ofOneApi = (program: OneApi) => ({
   }),
 });
 
-const rows: CommandRows = {
+const ABOUT = 'import the accounts, keys and balances of another gateway; keys keep working';
+
+export const importCommands = group('import', ABOUT, {
   'litellm <source>': {
     about: 'teams and users with their keys, and what is left of their budgets, of a LiteLLM database',
     with: OPTIONS,
@@ -72,11 +74,7 @@ const rows: CommandRows = {
   },
   'one-api <source>': ofOneApi('one-api'),
   'new-api <source>': ofOneApi('new-api'),
-};
-
-export const importCommands: CommandRows = {
-  import: { about: 'import the accounts, keys and balances of another gateway; keys keep working', rows },
-};
+});
 
 async function readFrom(source: string, read: (database: ForeignDatabase) => Promise<ForeignBooks>) {
   const { openForeignDatabase } = await import('../import/foreign-database.ts');

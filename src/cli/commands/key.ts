@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { CreatedKey, ReplacementKey } from '../../api/keys/key-keeper.ts';
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import { parseDurationMs } from '../../config/units.ts';
-import type { CommandRows, Given, Options } from '../command-rows.ts';
+import { type Given, group, type Options } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf } from '../table.ts';
 import { keyFind } from './key-find.ts';
@@ -27,7 +27,7 @@ const LIMIT_OPTIONS: Options = {
   },
 };
 
-const rows: CommandRows = {
+export const keyCommands = group('key', 'create, list, find, rename, replace and revoke API keys', {
   'create <account>': {
     about: 'create an API key; it is shown once',
     with: {
@@ -104,11 +104,7 @@ const rows: CommandRows = {
     },
   },
   'revoke <key>': { about: 'revoke a key; it is refused at once', sends: 'DELETE /keys/:key', done: 'revoked' },
-};
-
-export const keyCommands: CommandRows = {
-  key: { about: 'create, list, find, rename, replace and revoke API keys', rows },
-};
+});
 
 /** Parses a list that must not be empty. */
 function readNames(text: string): readonly string[] {

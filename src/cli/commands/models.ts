@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type Environment, parseConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from '../command.ts';
-import type { CommandRows, Given } from '../command-rows.ts';
+import { type Given, group } from '../command-rows.ts';
 import { type Decimal, parseDecimal, readDecimal, times, withPercent } from '../decimal.ts';
 import { findConfigSource, loadForBooks } from '../environment.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
@@ -20,7 +20,7 @@ than its listed prices is left out, with the reason; nothing is guessed. Review 
 The prices are those of the vendor to whom the address of the provider belongs, if "faregate init --list" has this vendor. For any
 other address, such as a relay, name the vendor with --vendor.`;
 
-const rows: CommandRows = {
+export const modelCommands = group('models', 'create models of the configuration from price files', {
   'import <file>': {
     about: 'write models with prices as YAML, for review',
     with: {
@@ -66,11 +66,7 @@ const rows: CommandRows = {
       );
     },
   },
-};
-
-export const modelCommands: CommandRows = {
-  models: { about: 'create models of the configuration from price files', rows },
-};
+});
 
 /** Loads the configuration; `null` if only the demo's is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {

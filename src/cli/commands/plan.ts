@@ -1,12 +1,12 @@
 import type { SubscriptionResponse } from '../../api/management/wire.ts';
 import type { PlanRemainder, PlanResponse, PlansResponse } from '../../api/plans/admin.ts';
 import { IDEMPOTENCY_KEY } from '../command.ts';
-import type { CommandRows } from '../command-rows.ts';
+import { group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { type Column, columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 
-const rows: CommandRows = {
+export const planCommands = group('plan', 'list, grant, renew, cancel and show Coding Plans', {
   'grant <account> <plan>': {
     about: 'give an account a plan for one period',
     with: {
@@ -50,11 +50,7 @@ const rows: CommandRows = {
       });
     },
   },
-};
-
-export const planCommands: CommandRows = {
-  plan: { about: 'list, grant, renew, cancel and show Coding Plans', rows },
-};
+});
 
 const PLAN_COLUMNS: readonly Column<PlanResponse>[] = [
   ...columnsOf<PlanResponse>('id', 'name'),

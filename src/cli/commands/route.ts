@@ -1,7 +1,7 @@
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
 import { CliError, sayTo } from '../command.ts';
-import type { CommandRows } from '../command-rows.ts';
+import { group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
 import { columnsOf, renderTable } from '../table.ts';
@@ -11,7 +11,7 @@ type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 const TARGET =
   'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, with the names that "route list" shows';
 
-const rows: CommandRows = {
+export const routeCommands = group('route', 'list routes to providers, drain them and resume them', {
   list: {
     about: 'list the routes of all models: the state of their breakers, and what is drained, by whom and why',
     sends: 'GET /routes',
@@ -60,11 +60,7 @@ const rows: CommandRows = {
       );
     },
   },
-};
-
-export const routeCommands: CommandRows = {
-  route: { about: 'list routes to providers, drain them and resume them', rows },
-};
+});
 
 function describeRoutes({ data, drains }: RoutesResponse): string {
   const routes = renderTable(data, 'The configuration has no routes.', [

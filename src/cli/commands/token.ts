@@ -1,8 +1,10 @@
 import type { NewTokenResponse, TokenResponse } from '../../api/tokens/admin.ts';
-import type { CommandRows } from '../command-rows.ts';
+import { group } from '../command-rows.ts';
 import { columnsOf } from '../table.ts';
 
-const rows: CommandRows = {
+const ABOUT = 'create, list and revoke named tokens of the admin API, for programs and auditors';
+
+export const tokenCommands = group('token', ABOUT, {
   'create <name>': {
     about:
       'create a token; it is shown once. It opens the admin API over HTTP, /metrics, and commands with --gateway, where ' +
@@ -40,11 +42,7 @@ const rows: CommandRows = {
     query: ['keepMade'],
     done: 'revoked',
   },
-};
-
-export const tokenCommands: CommandRows = {
-  token: { about: 'create, list and revoke named tokens of the admin API, for programs and auditors', rows },
-};
+});
 
 function rightsOf({ role, scopes }: TokenResponse): string {
   return [...(role === null ? [] : [role]), ...scopes].join(', ');

@@ -1,14 +1,16 @@
 import type { LinkResponse, UserResponse } from '../../api/sessions/wire.ts';
 import type { LinkedUser } from '../../api/users/admin.ts';
 import { UsageError } from '../command.ts';
-import type { CommandRows, Given } from '../command-rows.ts';
+import { type Given, group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields } from '../table.ts';
 
 const change = (body: (given: Given) => object) =>
   ({ sends: 'PATCH /users/:userId', body, text: describeUser }) as const;
 
-const rows: CommandRows = {
+const ABOUT = 'create, list and suspend people who sign in: operators, auditors, and the people of accounts';
+
+export const userCommands = group('user', ABOUT, {
   'create <name>': {
     about: 'create a user, and print the link with which the person chooses a password; it works once, for 7 days',
     with: {
@@ -82,14 +84,7 @@ const rows: CommandRows = {
     sends: 'DELETE /users/:userId',
     done: 'deleted',
   },
-};
-
-export const userCommands: CommandRows = {
-  user: {
-    about: 'create, list and suspend people who sign in: operators, auditors, and the people of accounts',
-    rows,
-  },
-};
+});
 
 /** @throws UsageError if both roles are given. */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {

@@ -8,7 +8,7 @@ import {
   voucherCsv,
 } from '../../api/vouchers/wire.ts';
 import { CliError, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
-import type { CommandRows, Given } from '../command-rows.ts';
+import { type Given, group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
@@ -16,7 +16,9 @@ import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 /** The argument that means: read the code from standard input. */
 const STANDARD = '-';
 
-const rows: CommandRows = {
+const ABOUT = 'create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan';
+
+export const voucherCommands = group('voucher', ABOUT, {
   create: {
     about: 'create a batch of vouchers and print it as CSV; the codes are shown only once',
     with: {
@@ -96,14 +98,7 @@ const rows: CommandRows = {
       output.print(redeemed, () => describeRedemption(redeemed));
     },
   },
-};
-
-export const voucherCommands: CommandRows = {
-  voucher: {
-    about: 'create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan',
-    rows,
-  },
-};
+});
 
 /** @throws UsageError if an option is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {

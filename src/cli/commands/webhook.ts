@@ -5,7 +5,7 @@ import type {
   QueuedResponse,
   WebhookResponse,
 } from '../../api/webhooks/wire.ts';
-import { type CommandRows, limitOf } from '../command-rows.ts';
+import { group, limitOf } from '../command-rows.ts';
 import { columnsOf, renderFields } from '../table.ts';
 
 const setStatus = (status: 'active' | 'disabled') =>
@@ -15,7 +15,9 @@ const setStatus = (status: 'active' | 'disabled') =>
     text: (changed: WebhookResponse) => `${changed.id} is ${changed.status}.`,
   }) as const;
 
-const rows: CommandRows = {
+const ABOUT = 'where signed notices are sent: low balances, used plans, keys that expire, routes that are down';
+
+export const webhookCommands = group('webhook', ABOUT, {
   'create <url>': {
     about: 'create an endpoint; the secret that its notices are signed with is shown once',
     with: {
@@ -101,14 +103,7 @@ const rows: CommandRows = {
       );
     },
   },
-};
-
-export const webhookCommands: CommandRows = {
-  webhook: {
-    about: 'where signed notices are sent: low balances, used plans, keys that expire, routes that are down',
-    rows,
-  },
-};
+});
 
 function describeQueued(noticeId: unknown, endpoint: unknown): string {
   return `Queued ${noticeId}. See: faregate webhook deliveries ${endpoint}`;

@@ -9,18 +9,14 @@ export function importKey(...identity: readonly (string | null)[]): string {
 }
 
 interface ImportOptions {
-  /** What the items are called, such as `row`. */
+  /** Such as `row`. */
   readonly noun: string;
   readonly progress: Progress;
   /** The message if an account was imported before with other values. */
   readonly otherwise: string;
 }
 
-/**
- * Imports accounts one after the other.
- *
- * @throws CliError with the account that failed and the number of complete ones
- */
+/** @throws CliError with the account that failed and the number of complete ones */
 export async function importEach<Item extends { readonly name: string; readonly at?: string }, Imported>(
   items: readonly Item[],
   { noun, progress, otherwise }: ImportOptions,
