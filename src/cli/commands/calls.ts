@@ -79,7 +79,6 @@ function renderCalls(calls: readonly CallResponse[], empty: string): string {
   ]);
 }
 
-/** Prints the calls and refusals of a request. */
 async function printRequest(admin: AdminClient, output: Output, query: Record<string, string>): Promise<number> {
   const { data, refusals } = await admin.request<FoundRequest>('GET', `/calls?${new URLSearchParams(query)}`);
   output.print({ calls: data, refusals }, () => {

@@ -5,7 +5,6 @@ import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, LeftOut } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
 import type { Program as OneApi } from '../import/one-api/versions.ts';
-import { createProgress } from '../progress.ts';
 import { columnsOf, renderTable } from '../table.ts';
 
 const HELP = `
@@ -31,15 +30,9 @@ const importFrom =
       output.print(toJson(books), () => describePlan(books));
       return;
     }
-    const progress = createProgress(process);
-    try {
-      const { writeBooks } = await import('../import/foreign-import.ts');
-      const written = await writeBooks(admin, books, progress);
-      progress.end();
-      output.print({ ...toJson(books), accounts: written }, () => describeWritten(books, written));
-    } finally {
-      progress.end();
-    }
+    const { writeBooks } = await import('../import/foreign-import.ts');
+    const written = await writeBooks(admin, books, process);
+    output.print({ ...toJson(books), accounts: written }, () => describeWritten(books, written));
   };
 
 const OPTIONS: Options = {

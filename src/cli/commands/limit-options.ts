@@ -44,14 +44,13 @@ export const OWNER_LIMIT_OPTIONS: Options = {
   '--models <names>': { text: 'models that may be called, separated by commas', parse: readList },
 };
 
-/** Converts the options of `RATE_OPTIONS` to members of a request body; `null` removes a limit. */
+/** Members of a request body; `null` removes a limit. */
 export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
   requestsPerMinute: orNull(requestsPerMinute),
   tokensPerMinute: orNull(tokensPerMinute),
   modelLimits: modelLimit,
 });
 
-/** Converts the options of `OWNER_LIMIT_OPTIONS` to members of a request body; `null` removes a limit. */
 export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
   dailySpendCapYuan: orNull(dailySpend),
   dailyCalls: orNull(dailyCalls),
@@ -60,7 +59,7 @@ export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurre
   ...(budget as Budgets | undefined),
 });
 
-/** Parses names between commas; an empty text is the same as `none`. */
+/** An empty text is the same as `none`. */
 export function readList(text: string): readonly string[] | typeof NONE {
   const names = text.split(',').map((name) => name.trim());
   if (text.trim() === '' || text === NONE) return NONE;
@@ -106,7 +105,7 @@ const EXPECTED_MODEL =
 
 type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
-/** Describes each limit by one text, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
+/** Such as `60 requests a minute`, `10 requests a minute for acme-large`. */
 export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
@@ -125,7 +124,7 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
 
 type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
-/** Describes each limit by one text. */
+/** Such as `¥5 a day`, `3 at a time`. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
   const { dailyCalls, concurrency, allowedModels } = owner;
   return [
@@ -138,7 +137,6 @@ export function describeOwnerLimits(owner: OwnerLimits): string[] {
   ];
 }
 
-/** Describes all limits of a key. */
 export function describeKeyLimits(key: Omit<KeyResponse, 'used'>): string {
   const networks = key.allowedNetworks === null ? [] : [`only from ${key.allowedNetworks.join(' ')}`];
   return [...describeOwnerLimits(key), ...describeRateLimits(key), ...networks].join(', ') || NONE;
@@ -151,7 +149,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** Describes how much of each limit is used, such as `¥3 of 5 today`. */
+/** Such as `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

@@ -68,7 +68,7 @@ export const modelCommands = group('models', 'create models of the configuration
   },
 });
 
-/** Loads the configuration; `null` if only the demo's is found. */
+/** `null` if only the configuration of the demo is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }

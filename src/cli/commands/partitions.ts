@@ -68,21 +68,10 @@ function readCount(text: string): number {
   return count;
 }
 
-interface ListedPartition {
-  readonly number: number;
-  /** Name of its schema; `null` for the schema of the directory. */
-  readonly schema: string | null;
-  /** Whether new accounts may be created in it. */
-  readonly takesAccounts: boolean;
-  readonly accounts: number;
-  /** Schema version; it and the size are `null` if the partition could not be read. */
-  readonly version: number | null;
-  readonly sizeBytes: number | null;
-  readonly error: string | null;
-}
+type ListedPartition = Awaited<ReturnType<typeof listPartitions>>[number];
 
 /** Reads each partition separately, so that one that does not respond does not hide the others. */
-async function listPartitions({ directory, partitions }: Databases): Promise<ListedPartition[]> {
+async function listPartitions({ directory, partitions }: Databases) {
   const store = createAccountPartitionStore(directory);
   const [rows, counts, taking] = await Promise.all([readPartitions(directory), store.count(), store.listTaking()]);
   return Promise.all(

@@ -9,10 +9,7 @@ import { askGateway, namedGateway } from '../with-admin.ts';
 
 type TestResult = ProviderTestResponse['results'][number];
 
-interface Asked {
-  readonly model?: string;
-  readonly operation?: string;
-}
+type Asked = { readonly model?: string; readonly operation?: string };
 
 const rows: CommandRows = {
   'test <provider> [model]': {
@@ -36,10 +33,7 @@ const rows: CommandRows = {
 
 export const providerCommands: CommandRows = { provider: { about: 'test providers', rows } };
 
-/**
- * Sends the test from the running gateway, which has the connections and credentials that calls use. If no gateway runs, sends it from this
- * process.
- */
+/** Sends the test from the running gateway, which has the connections and credentials that calls use, or else from this process. */
 async function runTest(
   flags: GlobalFlags,
   { environment }: CliProcess,

@@ -25,12 +25,11 @@ import { localUserName } from '../local-user.ts';
 import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabases, type ServingGateway, withDatabases } from '../own-database.ts';
-import { createProgress } from '../progress.ts';
+import { withProgress } from '../progress.ts';
 import { columnsOf, renderTable } from '../table.ts';
 import { locateGateway } from '../with-admin.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
 
-/** `faregate db export`, `import` and `backup`. */
 export const transferCommands: CommandRows = {
   'export <file>': {
     about: 'export a whole database to a file, also while a gateway serves it; "-" is standard output',
@@ -62,10 +61,7 @@ export const transferCommands: CommandRows = {
   },
 };
 
-/**
- * Returns the gateway that `--gateway` names, or the location of the configured database. For the export, the gateway's token needs only
- * the scope `export`.
- */
+/** The token of a gateway that `--gateway` names needs only the scope `export`. */
 function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
   const { gateway } = flags;
   return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
@@ -77,15 +73,14 @@ async function exportTo(
   output: Output,
   process: CliProcess,
 ): Promise<number> {
-  const progress = createProgress(process);
   let accounts = 0;
-  const onChunk = (chunk: Buffer): void => {
-    accounts += countAccounts(chunk);
-    progress.show(`${accounts} accounts`, chunk.length);
-  };
-  const written = await fromSource(source, process, (chunks) => writeExport(file, chunks, process, onChunk)).finally(
-    () => progress.end(),
-  );
+  const written = await withProgress(process, (progress) => {
+    const onChunk = (chunk: Buffer): void => {
+      accounts += countAccounts(chunk);
+      progress.show(`${accounts} accounts`, chunk.length);
+    };
+    return fromSource(source, process, (chunks) => writeExport(file, chunks, process, onChunk));
+  });
   const text = describeExport(file, written);
   if (file === STANDARD) process.writeError(`${text}\n`);
   else output.print({ file, ...written }, () => text);
@@ -94,10 +89,7 @@ async function exportTo(
   return 1;
 }
 
-/**
- * Passes an export to `work`. The export comes from the given gateway, from the gateway that serves the database, or from the database
- * itself.
- */
+/** Exports from the given gateway, from the gateway that serves the database, or from the database itself. */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,
@@ -127,7 +119,6 @@ async function importFrom(file: string, location: Config['database'], process: C
   const { partitions } = location;
   const databases = await openOrCreateOwnDatabases(location, logger, say, { partitions });
   const database = databases.directory;
-  const progress = createProgress(process);
   try {
     say(`database: ${await describeDatabase(location)}`);
     const waits = { onWaiting: say };
@@ -135,25 +126,24 @@ async function importFrom(file: string, location: Config['database'], process: C
     // The partitions are created before the import, because accounts are not moved to partitions that are added later.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
-    const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
-      progress.show(`${accounts} of ${of} accounts`);
-    const imported = await importDatabase(readExport(file, process), {
-      directory: database,
-      schema: schemaVersion(),
-      onProgress,
-    });
+    const imported = await withProgress(process, (progress) =>
+      importDatabase(readExport(file, process), {
+        directory: database,
+        schema: schemaVersion(),
+        onProgress: ({ accounts, of }) => progress.show(`${accounts} of ${of} accounts`),
+      }),
+    );
     // The import is committed, so a failure to record it is only logged.
     await noteImport(database, imported, logger).catch((error: unknown) => {
       logger.error({ err: error }, 'failed to record the import in the audit log');
     });
     return imported;
   } finally {
-    progress.end();
     await database.close();
   }
 }
 
-/** Records the import in the audit log, which the import has copied from the old database. */
+/** The import has copied the audit log of the old database. */
 async function noteImport(directory: DirectoryPool, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
   const log = createAuditLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
@@ -163,7 +153,7 @@ async function noteImport(directory: DirectoryPool, { end, head }: Imported, log
 
 const ACCOUNT_END = Buffer.from('{"account_end":');
 
-/** Counts the accounts that end in this chunk. It misses an end that is split between chunks; the count is only for the progress line. */
+/** For the progress line; misses an account whose end is split between chunks. */
 function countAccounts(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;

@@ -131,30 +131,20 @@ function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
 }
 
 function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
-  const yuan = (read: (row: UsageRowResponse) => string): string =>
-    formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
-  const orNull = (read: (row: UsageRowResponse) => string | null): string | null =>
-    rows.some((row) => read(row) === null) ? null : yuan((row) => read(row)!);
-  const usage: Record<string, number> = { images: 0 };
-  for (const row of rows) {
-    for (const [unit, count] of Object.entries(row.usage)) usage[unit] = (usage[unit] ?? 0) + count;
+  const total: Record<string, unknown> = {};
+  for (const member of Object.keys(rows[0]!) as (keyof UsageRowResponse)[]) {
+    const values = rows.map((row) => row[member]);
+    if (member.startsWith('calls')) total[member] = values.reduce<number>((sum, value) => sum + Number(value), 0);
+    // The total is unknown if one amount is.
+    else if (member.endsWith('Yuan')) total[member] = values.includes(null) ? null : sumOf(values.map(String));
   }
-  return {
-    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
-    chargeYuan: yuan((row) => row.chargeYuan),
-    refundYuan: yuan((row) => row.refundYuan),
-    netChargeYuan: yuan((row) => row.netChargeYuan),
-    planRevenueYuan: orNull((row) => row.planRevenueYuan),
-    costYuan: yuan((row) => row.costYuan),
-    planCostYuan: yuan((row) => row.planCostYuan),
-    marginYuan: orNull((row) => row.marginYuan),
-    balanceMarginYuan: orNull((row) => row.balanceMarginYuan),
-    planMarginYuan: orNull((row) => row.planMarginYuan),
-    callsWithoutCost: rows.reduce((sum, { callsWithoutCost }) => sum + callsWithoutCost, 0),
-    heldYuan: yuan((row) => row.heldYuan),
-    usage,
-  };
+  const usage: Record<string, number> = { images: 0 };
+  for (const [unit, count] of rows.flatMap((row) => Object.entries(row.usage)))
+    usage[unit] = (usage[unit] ?? 0) + count;
+  return { ...total, usage } as UsageRowResponse;
 }
+
+const sumOf = (amounts: readonly string[]): string => formatYuan(amounts.reduce((sum, yuan) => sum + nanoOf(yuan), 0n));
 
 /** Prints the same CSV as the admin API, page by page. */
 async function printCsv(

@@ -13,7 +13,7 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 
-/** The argument that means: read the code from standard input. */
+/** Standard input. */
 const STANDARD = '-';
 
 const ABOUT = 'create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan';

@@ -7,7 +7,6 @@ import type { PlansResponse } from '../../api/plans/admin.ts';
 import { CliError } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { listAll } from '../pages.ts';
-import { createProgress } from '../progress.ts';
 import type { KeysFile } from './import-keys-file.ts';
 import type { ImportRow } from './import-rows.ts';
 import { importEach, importKey } from './repeats.ts';
@@ -64,18 +63,15 @@ export const accountImport: CommandRows = {
       const keysPath = isPrinted ? null : String(given.keys ?? `${file.replace(/\.csv$/i, '')}.keys.csv`);
       const hasKeys = rows.some(({ keyName }) => keyName !== null);
       const keys = keysPath === null || !hasKeys ? printedKeys(process) : await openKeysFile(keysPath);
-      const progress = createProgress(process);
       try {
         const located = rows.map((row) => ({ ...row, at: `${file}:${row.line}: ` }));
-        const options = { noun: 'row', progress, otherwise: IMPORTED_OTHERWISE };
+        const options = { noun: 'row', process, otherwise: IMPORTED_OTHERWISE };
         const imported = await importEach(located, options, (row) => importRow(admin, row, keys));
-        progress.end();
         const text = describe(imported, keysPath);
         if (isPrinted) process.writeError(`${text}\n`);
         else output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () => text);
         return imported.some(({ key }) => key === 'lost') ? 1 : 0;
       } finally {
-        progress.end();
         await keys.close();
       }
     },

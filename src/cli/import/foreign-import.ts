@@ -2,8 +2,8 @@ import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { CliProcess } from '../command.ts';
 import { listAll } from '../pages.ts';
-import type { Progress } from '../progress.ts';
 import type { ForeignAccount, ForeignBooks, ForeignKey } from './foreign-books.ts';
 import { importEach, importKey } from './repeats.ts';
 
@@ -21,8 +21,8 @@ export interface WrittenAccount {
  *
  * @throws CliError with the number of complete accounts
  */
-export function writeBooks(admin: AdminClient, books: ForeignBooks, progress: Progress): Promise<WrittenAccount[]> {
-  const options = { noun: 'account', progress, otherwise: IMPORTED_OTHERWISE };
+export function writeBooks(admin: AdminClient, books: ForeignBooks, process: CliProcess): Promise<WrittenAccount[]> {
+  const options = { noun: 'account', process, otherwise: IMPORTED_OTHERWISE };
   return importEach(books.accounts, options, (account) => writeAccount(admin, books, account));
 }
 

@@ -21,7 +21,7 @@ export interface WorkerServes {
 
 type LogFormat = Config['log']['format'];
 
-/** Requested by the primary. */
+/** What the primary requests. */
 interface WorkerOwn {
   readonly report: () => Promise<MetricsReport>;
   readonly readReadiness: () => Promise<Readiness>;
