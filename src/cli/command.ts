@@ -4,13 +4,12 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-/** An error that is printed without a stack, because its message explains it. */
+/** Printed without a stack. */
 export class CliError extends ForeseenError {}
 
-/** Thrown if a command is used wrongly; the exit code is 2. */
+/** The exit code is 2. */
 export class UsageError extends CliError {}
 
-/** The flags that every command takes. */
 export interface GlobalFlags {
   readonly config?: string;
   readonly dataDir?: string;
@@ -22,12 +21,11 @@ export interface GlobalFlags {
   readonly workers?: string;
 }
 
-/** The parts of the process that a command uses. */
 export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
-  /** Raw input and output; absent if a command runs inside another program. */
+  /** Absent if a command runs inside another program. */
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly isErrorTerminal?: boolean;
@@ -35,17 +33,16 @@ export interface CliProcess {
   readonly signals?: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }
 
-/** Writes lines to standard error. */
 export const sayTo =
   ({ writeError }: Pick<CliProcess, 'writeError'>) =>
   (line: string): void =>
     writeError(`${escapeText(line)}\n`);
 
 /** The option of commands that are safe to repeat. */
-export const IDEMPOTENCY_KEY = [
-  '--idempotency-key <key>',
-  'a text of your choice, different for each change: repeating a command with the same text changes nothing',
-] as const;
+export const IDEMPOTENCY_KEY = {
+  '--idempotency-key <key>':
+    'a text of your choice, different for each change: repeating a command with the same text changes nothing',
+};
 
 /** @throws UsageError if the key cannot be the value of a header. */
 export function idempotencyKeyOf({ idempotencyKey }: { readonly idempotencyKey?: unknown }): string | undefined {

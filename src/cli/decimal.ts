@@ -35,7 +35,7 @@ export function isSame(a: Decimal, b: Decimal): boolean {
   return a.digits * 10n ** BigInt(b.scale) === b.digits * 10n ** BigInt(a.scale);
 }
 
-/** 1 + percent / 100. */
+/** 1 + percent / 100 */
 export function withPercent({ digits, scale }: Decimal): Decimal {
   return { digits: digits + 100n * 10n ** BigInt(scale), scale: scale + 2 };
 }

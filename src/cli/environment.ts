@@ -12,10 +12,10 @@ import {
 import type { Config } from '../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from './command.ts';
 
-/** The configuration file of a command, and the values from flags and environment that override it. */
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
+  /** Values of flags and of the environment. */
   readonly overrides: ConfigOverrides;
 }
 
@@ -23,7 +23,7 @@ const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.me
 /** Used if neither a flag nor the environment names a file. */
 export const DEFAULT_FILE = 'faregate.yaml';
 
-/** Name of the variable in the demo's configuration that contains the address of the simulator. */
+/** Used in the configuration of the demo. */
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
@@ -72,16 +72,12 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** Adds the address of the demo's provider to the environment. The default is for commands that call no provider. */
+/** Adds the address of the demo's provider; the default is for commands that call no provider. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
 }
 
-/**
- * The operator's admin token; `null` if none is set.
- *
- * @throws CliError if it can be guessed
- */
+/** @throws CliError if the token can be guessed */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
   if (token === undefined) return null;

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** The user of the operating system; `null` if it has no name, as in some containers. */
+/** `null` if the user of the operating system has no name, as in some containers. */
 export function localUserName(): string | null {
   try {
     return userInfo().username || null;

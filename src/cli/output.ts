@@ -1,7 +1,7 @@
 import { escapeJson, escapeLines } from '../lib/plain-text.ts';
 
 export interface Output {
-  /** Prints the value as JSON with `--json`, else its text. */
+  /** As JSON with `--json`, else as text. */
   print<Value>(value: Value, render: (value: Value) => string): void;
 }
 

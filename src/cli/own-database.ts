@@ -8,13 +8,10 @@ import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 import { CliError } from './command.ts';
 
-/** Called with a message if another process must release the local database first. */
+/** Receives a message if another process must release the local database first. */
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
-/**
- * Opens the database and its partitions, and creates a local database if there is none. Only for commands whose description says
- * that they create one: `serve`, `db migrate` and `db import`.
- */
+/** Creates a local database if there is none. Only for commands whose description says so: `serve`, `db migrate` and `db import`. */
 export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
@@ -25,7 +22,6 @@ export function openOrCreateOwnDatabases(
   return openDatabases(location, logger, { onWaiting, ...options });
 }
 
-/** Starts the local database server for the workers of this gateway. */
 export function startOwnServer(
   { dataDir, binaries }: Config['database'],
   logger: Logger,
@@ -36,7 +32,7 @@ export function startOwnServer(
 }
 
 /**
- * Opens an existing database and its partitions without checking their schema versions.
+ * Opens an existing database of any schema version.
  *
  * @throws NoDatabaseError if there is no local database
  */
@@ -45,7 +41,6 @@ export function openOwnDatabases(location: DatabaseLocation, logger: Logger, onW
   return openDatabases(location, logger, { mustExist: true, onWaiting });
 }
 
-/** Runs work with databases, and closes them. */
 export async function withDatabases<Result>(
   opened: Promise<Databases>,
   work: (databases: Databases) => Promise<Result>,
@@ -58,7 +53,6 @@ export async function withDatabases<Result>(
   }
 }
 
-/** A gateway that serves the local database, and the admin token for command lines of its machine. */
 export interface ServingGateway {
   readonly url: string;
   readonly adminToken: string;
@@ -91,11 +85,7 @@ export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }
 
-/**
- * The address of the local database server of a directory.
- *
- * @throws CliError if no gateway runs, because the server runs only while a gateway does
- */
+/** @throws CliError if no gateway runs, because the local server runs only while a gateway does */
 export function localServerUrl(dataDir: string): string {
   const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;
   if (owner?.databaseUrl !== undefined) return owner.databaseUrl;

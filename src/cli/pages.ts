@@ -20,7 +20,6 @@ export async function* pages<List extends Page<unknown>>(
   } while (cursor !== null);
 }
 
-/** Reads all items of a list. */
 export async function listAll<Item>(admin: AdminClient, path: string, query: Record<string, string>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const { data } of pages<Page<Item>>(admin, path, query)) items.push(...data);
@@ -44,7 +43,6 @@ export async function listUpTo<Item>(
   return items;
 }
 
-/** Returns the members of `given` with these names as query parameters. */
 export function queryOf(given: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, string> {
   const query: Record<string, string> = {};
   for (const name of names) if (given[name] !== undefined) query[name] = String(given[name]);

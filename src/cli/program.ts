@@ -3,9 +3,9 @@ import { AdminClientError } from '../api/management/admin-client-error.ts';
 import { escapeLines } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
 import { type CliProcess, UsageError } from './command.ts';
+import { addCommands } from './command-rows.ts';
 import { neededCommands } from './commands/all.ts';
 import { describeFailure } from './failure.ts';
-import { CommandKit } from './kit.ts';
 import { createOutput } from './output.ts';
 
 /**
@@ -40,12 +40,16 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     .showHelpAfterError('(faregate --help lists the commands)')
     .addHelpText('after', HELP);
 
-  const kit = new CommandKit(process);
-  for (const { load } of neededCommands(argv)) (await load())(program, kit);
+  let exitCode = 0;
+  for (const load of neededCommands(argv)) {
+    addCommands(program, await load(), process, (code) => {
+      exitCode = code;
+    });
+  }
 
   try {
     await program.parseAsync([...argv], { from: 'user' });
-    return kit.exitCode;
+    return exitCode;
   } catch (error) {
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
     if (isHelp) return 0;

@@ -6,7 +6,7 @@ import type { TokenResponse } from '../api/tokens/admin.ts';
 import { CliError } from './command.ts';
 import { listAll, listUpTo } from './pages.ts';
 
-/** Maximum number of accounts with the same name that an error lists. */
+/** Maximum number of accounts that an error lists. */
 const NAMED_MAX = 20;
 
 /** Adds `accountId`, `userId` and `tokenId`: the ids of what `account`, `user` and `token` name. */

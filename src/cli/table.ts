@@ -11,10 +11,10 @@ export interface Column<Row> {
 
 type Field = readonly [name: string, value: string];
 
-/** Matches a number, with or without a unit, and the sign for an absent number. */
+/** With or without a unit; `-` stands for an absent number. */
 const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
-/** Renders rows as aligned columns under their titles; returns the text `empty` if there are no rows. */
+/** Returns the text `empty` if there are no rows. */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
   const texts = columns.map(({ title, cell, align }) => {
@@ -32,29 +32,39 @@ export function renderTable<Row>(rows: readonly Row[], empty: string, columns: r
     .join('\n');
 }
 
-/** A line for each name and its value. */
-export function renderFields(fields: readonly Field[]): string {
+/** A line for each name and its value. A field that is false is left out. */
+export function renderFields(fields: readonly (Field | false)[]): string {
+  const shown = fields.filter((field) => field !== false);
   const names = padded(
-    fields.map(([name]) => name),
+    shown.map(([name]) => name),
     false,
   );
-  return fields.map(([, value], line) => `${names[line]}  ${escapeText(value)}`).join('\n');
+  return shown.map(([, value], line) => `${names[line]}  ${escapeText(value)}`).join('\n');
 }
 
+/** A member of a row, with another title in front if it is not to be shown under its own name: `call: id`. */
+type Shown<Row> = (keyof Row & string) | `${string}: ${keyof Row & string}`;
+
 /** Columns of members, each under its name: `balanceYuan` under `balance ¥`, `createdAt` as local time under `created`. */
-export function columnsOf<Row extends object>(...members: (keyof Row & string)[]): Column<Row>[] {
-  return members.map((member) => ({
-    title: wordsOf(member).replace(/ yuan$/, ' ¥'),
+export function columnsOf<Row extends object>(...members: Shown<Row>[]): Column<Row>[] {
+  return members.map(titleAndMember<Row>).map(({ title, member }) => ({
+    title: title ?? wordsOf(member).replace(/ yuan$/, ' ¥'),
     cell: (row) => textOf(member, row[member]) ?? '',
   }));
 }
 
 /** Fields of members, each by its name: `balanceYuan` as an amount with its sign, `createdAt` as local time. */
-export function fieldsOf<Row extends object>(row: Row, ...members: (keyof Row & string)[]): Field[] {
-  return members.map((member) => {
+export function fieldsOf<Row extends object>(row: Row, ...members: Shown<Row>[]): Field[] {
+  return members.map(titleAndMember<Row>).map(({ title, member }) => {
     const text = textOf(member, row[member]) ?? '-';
-    return [wordsOf(member).replace(/ yuan$/, ''), member.endsWith('Yuan') && text !== '-' ? `¥${text}` : text];
+    const shown = member.endsWith('Yuan') && text !== '-' ? `¥${text}` : text;
+    return [title ?? wordsOf(member).replace(/ yuan$/, ''), shown];
   });
+}
+
+function titleAndMember<Row>(shown: Shown<Row>): { title: string | undefined; member: keyof Row & string } {
+  const [member, title] = shown.split(': ').toReversed() as [keyof Row & string, string?];
+  return { title, member };
 }
 
 function wordsOf(member: string): string {
@@ -63,7 +73,7 @@ function wordsOf(member: string): string {
 
 /** `null` if the member has no value. */
 function textOf(member: string, value: unknown): string | null {
-  if (value === null || value === undefined) return member === 'expiresAt' ? 'never' : null;
+  if (value === null || value === undefined) return ['expiresAt', 'lastSignInAt'].includes(member) ? 'never' : null;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.join(' ');
   return /(^at|At|^since)$/.test(member) ? localTime(String(value)) : String(value);

@@ -79,23 +79,18 @@ export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
   return remoteAdminClient(url, adminToken, localUserName());
 }
 
-/**
- * Finds a gateway if the configuration cannot be loaded: the one of the data directory that flags or the environment name. A command that
- * only reads also looks in the default directory.
- */
+/** For a configuration that cannot be loaded. Only commands that read look for a gateway in the default directory too. */
 function findGateway(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
   const { dataDir, databaseUrl } = findConfigSource(flags, environment).overrides;
   if (databaseUrl !== undefined || (dataDir === undefined && use !== 'reads')) return null;
   return findServingGateway(dataDir ?? './data');
 }
 
-/** Creates a client of the gateway that `--gateway` names. */
 export function namedGateway(address: string, environment: Environment): AdminClient {
   const { url, adminToken } = locateGateway(address, environment);
   return remoteAdminClient(url, adminToken);
 }
 
-/** The address and the credential of the gateway that `--gateway` names. */
 export function locateGateway(address: string, environment: Environment): ServingGateway {
   if (!/^https?:\/\/[^/?#@]+\/*$/.test(address)) {
     throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { CliError } from './command.ts';
 
-export const FORCE = ['--force', 'overwrite the file if it exists'] as const;
+export const FORCE = { '--force': 'overwrite the file if it exists' };
 
 /** @throws CliError if the file exists and `isForced` is not true, or if it cannot be written */
 export function writeForEditing(path: string, text: string, isForced: unknown): void {

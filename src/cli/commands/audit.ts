@@ -1,31 +1,27 @@
-import type { Command } from 'commander';
 import type { InvariantResult } from '../../accounting/audit/audit-findings.ts';
 import type { AuditProgress } from '../../accounting/audit/audit-store.ts';
 import { AUDIT_WITH_PROGRESS, type AuditLine, type AuditResult } from '../../api/audit/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { CliError } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
-import { createProgress, type Progress } from '../progress.ts';
+import type { CommandRows } from '../command-rows.ts';
+import { type Progress, withProgress } from '../progress.ts';
 
-export function auditCommand(program: Command, kit: CommandKit): void {
-  addCommand(program, 'audit', 'check the invariants of the ledger; exit code 1 if one is broken').action(
-    kit.reading(async (admin, output) => {
-      const audit = await runAudit(admin, createProgress(kit.process));
+export const auditCommands: CommandRows = {
+  audit: {
+    about: 'check the invariants of the ledger; exit code 1 if one is broken',
+    async reads(admin, output, _given, process) {
+      const audit = await withProgress(process, (progress) => runAudit(admin, progress));
       output.print(audit, () => audit.invariants.map(describeInvariant).join('\n'));
       return audit.isSound ? 0 : 1;
-    }),
-  );
-}
+    },
+  },
+};
 
 /** @throws CliError if the gateway ends the response before the result */
 async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {
-  try {
-    for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
-      if ('result' in line) return line.result;
-      progress.show(describeProgress(line.progress));
-    }
-  } finally {
-    progress.end();
+  for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
+    if ('result' in line) return line.result;
+    progress.show(describeProgress(line.progress));
   }
   throw new CliError('The audit ended before its result. Run it again; the log of the gateway has the reason.');
 }

@@ -1,9 +1,8 @@
-import type { Command } from 'commander';
 import type { RefundResponse } from '../../api/calls/corrections.ts';
 import type { CallResponse } from '../../api/calls/wire.ts';
 import { IDEMPOTENCY_KEY, UsageError } from '../command.ts';
-import { addCommand, type CommandKit, type Given } from '../kit.ts';
-import { renderFields } from '../table.ts';
+import type { CommandRows, Given } from '../command-rows.ts';
+import { fieldsOf, renderFields } from '../table.ts';
 
 const RESOLVE_HELP = `
 A call is unresolved if its node died before the call ended: its reservation was released, nothing was charged, and the gateway does not
@@ -24,39 +23,40 @@ const REFUND_HELP = `
 A refund is a ledger entry that names the call. It is added to the balance, and does not reduce what the account has spent today,
 so a daily cap stays used up (faregate account show prints the cap).`;
 
-export function callCorrectionCommands(calls: Command, kit: CommandKit): void {
-  addCommand(calls, 'resolve <call>', 'settle a call whose node died')
-    .option('--charge <yuan>', 'charge this amount')
-    .option('--tokens <count>', 'count this many tokens in its Coding Plan')
-    .option('--release', 'charge nothing')
-    .option('--memo <text>', 'reason, kept in the record of the call')
-    .option('--by <name>', 'who settles the call (default: $USER)')
-    .option(...IDEMPOTENCY_KEY)
-    .addHelpText('after', RESOLVE_HELP)
-    .action(
-      kit.sends<CallResponse>('POST /calls/:call/resolution', {
-        body: (given) => ({
-          ...readResolution(given),
-          memo: given.memo,
-          by: (given.by ?? kit.process.environment.USER) || undefined,
-        }),
-        text: describeResolved,
-      }),
-    );
-
-  addCommand(calls, 'refund <call>', 'refund the charge of a call, or a part of it')
-    .option('--amount <yuan>', 'amount in yuan (default: all that is not refunded yet)')
-    .option('--memo <text>', 'reason, kept in the ledger entry')
-    .option(...IDEMPOTENCY_KEY)
-    .addHelpText('after', REFUND_HELP)
-    .action(
-      kit.sends<RefundResponse>('POST /calls/:call/refunds', {
-        body: ({ amount, memo }) => ({ amountYuan: amount, memo }),
-        text: ({ amountYuan, refundedYuan, chargeYuan, balanceYuan }) =>
-          `Refunded ¥${amountYuan}, in all ¥${refundedYuan} of the charge of ¥${chargeYuan}. The balance is ¥${balanceYuan}.`,
-      }),
-    );
-}
+export const callCorrections: CommandRows = {
+  'resolve <call>': {
+    about: 'settle a call whose node died',
+    with: {
+      '--charge <yuan>': 'charge this amount',
+      '--tokens <count>': 'count this many tokens in its Coding Plan',
+      '--release': 'charge nothing',
+      '--memo <text>': 'reason, kept in the record of the call',
+      '--by <name>': 'who settles the call (default: $USER)',
+      ...IDEMPOTENCY_KEY,
+    },
+    help: RESOLVE_HELP,
+    sends: 'POST /calls/:call/resolution',
+    body: (given, { environment }) => ({
+      ...readResolution(given),
+      memo: given.memo,
+      by: (given.by ?? environment.USER) || undefined,
+    }),
+    text: describeResolved,
+  },
+  'refund <call>': {
+    about: 'refund the charge of a call, or a part of it',
+    with: {
+      '--amount <yuan>': 'amount in yuan (default: all that is not refunded yet)',
+      '--memo <text>': 'reason, kept in the ledger entry',
+      ...IDEMPOTENCY_KEY,
+    },
+    help: REFUND_HELP,
+    sends: 'POST /calls/:call/refunds',
+    body: ['amountYuan: amount', 'memo'],
+    text: ({ amountYuan, refundedYuan, chargeYuan, balanceYuan }: RefundResponse) =>
+      `Refunded ¥${amountYuan}, in all ¥${refundedYuan} of the charge of ¥${chargeYuan}. The balance is ¥${balanceYuan}.`,
+  },
+};
 
 function readResolution({ charge, tokens, release }: Given): object {
   const given = [charge !== undefined, tokens !== undefined, release === true].filter(Boolean).length;
@@ -72,14 +72,13 @@ function readResolution({ charge, tokens, release }: Given): object {
   return { action: 'count', tokens: Number(tokens) };
 }
 
-function describeResolved({ id, accountId, status, chargeYuan, heldYuan, resolution }: CallResponse): string {
+function describeResolved(call: CallResponse): string {
+  const { chargeYuan, resolution } = call;
   const counted = resolution?.tokens === undefined ? '' : `, ${resolution.tokens} tokens counted on the plan`;
   return renderFields([
-    ['call', id],
-    ['account', accountId],
-    ['status', status],
+    ...fieldsOf(call, 'call: id', 'account: accountId', 'status'),
     ['charged', chargeYuan === null ? `nothing${counted}` : `¥${chargeYuan}`],
-    ['had reserved', heldYuan === null ? '-' : `¥${heldYuan}`],
+    ...fieldsOf(call, 'had reserved: heldYuan'),
     ['resolved by', resolution?.by ?? '-'],
   ]);
 }

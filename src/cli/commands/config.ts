@@ -1,57 +1,51 @@
-import type { Command } from 'commander';
 import { type Preset, presetConfig, presets } from '../../config/presets.ts';
 import { configTemplate } from '../../config/template.ts';
 import { priceWarnings, secretWarnings } from '../../config/warnings.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { DEFAULT_FILE, findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import { presetOf } from '../preset-reference.ts';
-import { type Column, renderFields, renderTable } from '../table.ts';
+import { type Column, columnsOf, renderFields, renderTable } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 
 const PRESET_COLUMNS: readonly Column<Preset>[] = [
-  { title: 'name', cell: ({ name }) => name },
-  { title: 'vendor', cell: ({ title }) => title },
+  ...columnsOf<Preset>('name', 'vendor: title'),
   { title: 'speaks', cell: ({ providers }) => providers.map(({ protocol }) => protocol).join(', ') },
   { title: 'address', cell: ({ providers }) => providers.map(({ baseUrl }) => baseUrl).join(' ') },
-  { title: 'key', cell: ({ keyVariable }) => keyVariable },
+  ...columnsOf<Preset>('key: keyVariable'),
 ];
 
-export function configCommands(program: Command, kit: CommandKit): void {
-  program
-    .command('init')
-    .description('write a commented configuration to start from, or a short one for a known vendor')
-    .argument('[file]', 'the file to write', DEFAULT_FILE)
-    .option('--provider <name>', 'a vendor of --list, for which the file has the addresses and the header of the key')
-    .option('--list', 'only list the known vendors')
-    .option(...FORCE)
-    .action(
-      kit.plain(async (_flags, output, given) => {
-        if (given.list === true) {
-          output.print(presets, () => renderTable(presets, '', PRESET_COLUMNS));
-          return;
-        }
-        const file = String(given.file);
-        const preset = given.provider === undefined ? null : presetOf(String(given.provider));
-        writeForEditing(file, preset === null ? configTemplate : presetConfig(preset), given.force);
-        const next =
-          preset === null
-            ? 'Set the keys that it names'
-            : `Set ${preset.keyVariable}, add models to it (faregate models import --help)`;
-        output.print(
-          { file, ...(preset !== null && { keyVariable: preset.keyVariable }) },
-          () => `Wrote ${file}. ${next}, then: faregate check --config ${file}`,
-        );
-      }),
-    );
-
-  addCommand(
-    program,
-    'check',
-    'validate the configuration and the admin token; exit code 1 and every problem with file, line and key if one is wrong, ' +
+export const configCommands: CommandRows = {
+  'init [file]': {
+    about: 'write a commented configuration to start from, or a short one for a known vendor',
+    with: {
+      '[file]': { text: 'the file to write', default: DEFAULT_FILE },
+      '--provider <name>': 'a vendor of --list, for which the file has the addresses and the header of the key',
+      '--list': 'only list the known vendors',
+      ...FORCE,
+    },
+    async runs(_flags, output, given) {
+      if (given.list === true) {
+        output.print(presets, () => renderTable(presets, '', PRESET_COLUMNS));
+        return;
+      }
+      const file = String(given.file);
+      const preset = given.provider === undefined ? null : presetOf(String(given.provider));
+      writeForEditing(file, preset === null ? configTemplate : presetConfig(preset), given.force);
+      const next =
+        preset === null
+          ? 'Set the keys that it names'
+          : `Set ${preset.keyVariable}, add models to it (faregate models import --help)`;
+      output.print(
+        { file, ...(preset !== null && { keyVariable: preset.keyVariable }) },
+        () => `Wrote ${file}. ${next}, then: faregate check --config ${file}`,
+      );
+    },
+  },
+  check: {
+    about:
+      'validate the configuration and the admin token; exit code 1 and every problem with file, line and key if one is wrong, ' +
       'warnings if something that providers bill has no price, or a secret is a placeholder',
-  ).action(
-    kit.plain(async (flags, output) => {
-      const { environment } = kit.process;
+    async runs(flags, output, _given, { environment }) {
       const { file } = findConfigSource(flags, environment);
       const config = loadForCommand(flags, environment);
       readAdminToken(environment);
@@ -73,6 +67,6 @@ export function configCommands(program: Command, kit: CommandKit): void {
           ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
         ]),
       );
-    }),
-  );
-}
+    },
+  },
+};

@@ -8,16 +8,13 @@ import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { type ExportEnd, readEnd, TransferError } from '../../transfer/format.ts';
 import type { CliProcess } from '../command.ts';
 
-/** The file name that means standard input or output. */
+/** Standard input or output. */
 export const STANDARD = '-';
 
 /** Maximum size of the last line, which has the row counts of some tables. */
 const END_BYTES_MAX = 64 * 1024;
 
-export interface Written {
-  readonly end: ExportEnd;
-  readonly sizeBytes: number;
-}
+export type Written = { readonly end: ExportEnd; readonly sizeBytes: number };
 
 /**
  * Writes an export, compressed if the name ends in `.gz`. Only the owner can read the file, which has a temporary name until it is

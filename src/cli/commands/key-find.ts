@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { Command } from 'commander';
 import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import type { FoundKeyResponse } from '../../api/keys/key-search.ts';
 import type { Page } from '../../api/management/response-fields.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import { CliError, type CliProcess, UsageError } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { fieldsOf, renderFields } from '../table.ts';
+import { describeKeyLimits } from './limit-options.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
 /** Maximum length of the input, many times the length of a key. */
@@ -20,29 +20,24 @@ const HELP = `
 
 A whole key is read from standard input only: other users of the machine can see arguments, and the shell keeps them.`;
 
-export function keyFindCommand(key: Command, kit: CommandKit, describeLimits: (key: FoundKeyResponse) => string): void {
-  const find = kit.reading(async (admin, output, { prefix }) => {
-    const body = prefix === undefined ? { key: await readKey(kit.process) } : { prefix };
-    const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', body);
-    output.print(data, () => {
-      if (data.length === 0) return 'No account has such a key.';
-      const more = nextCursor === null ? [] : ['More keys match; give more characters of the key.'];
-      return [...data.map((found) => describe(found, describeLimits(found))), ...more].join('\n\n');
-    });
-    return data.length === 0 ? 1 : 0;
-  });
-  addCommand(
-    key,
-    'find [prefix]',
-    'find the owner of a key, by its first characters, or by the whole key on standard input',
-    { prefix: `the part of the key that lists show, such as ${KEY_PREFIX}Ab12` },
-  )
-    .addHelpText('after', HELP)
-    .action(async (...given: unknown[]) => {
-      refuseWholeKey(given[0]);
-      await find(...given);
-    });
-}
+export const keyFind: CommandRows = {
+  'find [prefix]': {
+    about: 'find the owner of a key, by its first characters, or by the whole key on standard input',
+    with: { '[prefix]': `the part of the key that lists show, such as ${KEY_PREFIX}Ab12` },
+    help: HELP,
+    check: ({ prefix }) => refuseWholeKey(prefix),
+    async reads(admin, output, { prefix }, process) {
+      const body = prefix === undefined ? { key: await readKey(process) } : { prefix };
+      const { data, nextCursor } = await admin.request<Page<FoundKeyResponse>>('POST', '/keys/search', body);
+      output.print(data, () => {
+        if (data.length === 0) return 'No account has such a key.';
+        const more = nextCursor === null ? [] : ['More keys match; give more characters of the key.'];
+        return [...data.map(describe), ...more].join('\n\n');
+      });
+      return data.length === 0 ? 1 : 0;
+    },
+  },
+};
 
 /** @throws UsageError if the argument has the length of a whole key, whether or not that key exists */
 function refuseWholeKey(argument: unknown): void {
@@ -74,18 +69,18 @@ async function readLine(stdin: Readable): Promise<string> {
   return text.split('\n', 1)[0]!.slice(0, INPUT_CHARS_MAX);
 }
 
-function describe(found: FoundKeyResponse, limits: string): string {
+function describe(found: FoundKeyResponse): string {
   const { account } = found;
   const status = account.verified ? account.status : `${account.status}, not verified`;
   return renderFields([
     ['account', `${account.name} (${account.id})`],
-    ['e-mail', account.email ?? '-'],
+    ...fieldsOf(account, 'e-mail: email'),
     ['account is', account.statusReason === null ? status : `${status}: ${account.statusReason}`],
     ['key', `${found.name ?? 'without a name'} (${found.id})`],
-    ['begins with', found.prefix],
+    ...fieldsOf(found, 'begins with: prefix'),
     ['key is', found.revokedAt === null ? found.status : `${found.status} since ${localTime(found.revokedAt)}`],
     ...fieldsOf(found, 'createdAt', 'expiresAt'),
     ['last used', localTime(found.lastUsedAt ?? 'not known')],
-    ['limits', limits],
+    ['limits', describeKeyLimits(found)],
   ]);
 }

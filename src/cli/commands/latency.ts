@@ -1,7 +1,6 @@
-import type { Command } from 'commander';
 import type { LatencyResponse, LatencyRow } from '../../api/latency/admin.ts';
 import { UsageError } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { queryOf } from '../pages.ts';
 import { type Column, columnsOf, renderTable } from '../table.ts';
@@ -9,31 +8,28 @@ import { type Column, columnsOf, renderTable } from '../table.ts';
 const GROUPS = ['hour', 'day', 'model', 'provider', 'providerModel'] as const;
 const HOURS = { hour: 1, day: 24, week: 168, month: 720 } as const;
 
-export function latencyCommand(program: Command, kit: CommandKit): void {
-  addCommand(
-    program,
-    'latency',
-    'show how fast routes respond, how often they fail and how many tokens per second they generate',
-  )
-    .option(
-      '--group-by <names>',
-      `one or several of ${GROUPS.join(', ')}, separated by commas`,
-      'model,provider,providerModel',
-    )
-    .option('--last <time>', `the last ${Object.keys(HOURS).join(', ')}`, 'day')
-    .option('--from <instant>', 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last')
-    .option('--model <model>', 'only this model')
-    .option('--provider <provider>', 'only this provider')
-    .action(
-      kit.reading(async (admin, output, given) => {
-        const hours = HOURS[String(given.last) as keyof typeof HOURS];
-        if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
-        const query = queryOf(given, ['groupBy', 'from', 'model', 'provider']);
-        query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
-        output.print(await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`), describe);
-      }),
-    );
-}
+export const latencyCommands: CommandRows = {
+  latency: {
+    about: 'show how fast routes respond, how often they fail and how many tokens per second they generate',
+    with: {
+      '--group-by <names>': {
+        text: `one or several of ${GROUPS.join(', ')}, separated by commas`,
+        default: 'model,provider,providerModel',
+      },
+      '--last <time>': { text: `the last ${Object.keys(HOURS).join(', ')}`, default: 'day' },
+      '--from <instant>': 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last',
+      '--model <model>': 'only this model',
+      '--provider <provider>': 'only this provider',
+    },
+    async reads(admin, output, given) {
+      const hours = HOURS[String(given.last) as keyof typeof HOURS];
+      if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
+      const query = queryOf(given, ['groupBy', 'from', 'model', 'provider']);
+      query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
+      output.print(await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`), describe);
+    },
+  },
+};
 
 function describe({ data, from, timezone, isCut }: LatencyResponse): string {
   const named = GROUPS.filter((name) => data[0]?.[name] !== undefined);

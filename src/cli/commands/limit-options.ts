@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import type { MemberResponse } from '../../api/members/member-keeper.ts';
-import type { Given } from '../kit.ts';
+import type { Given, Options } from '../command-rows.ts';
 
 /** The word that removes a limit, and that describes a key or a member without limits. */
 export const NONE = 'none';
@@ -18,40 +19,38 @@ const BUDGETS = {
 const PERIODS = Object.keys(BUDGETS);
 type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string | null };
 
-/** Adds the options of limits per minute, which accounts and keys have. */
-export function addRateOptions(command: Command): Command {
-  return command
-    .option('--requests-per-minute <count>', 'maximum number of requests per minute', readCount)
-    .option('--tokens-per-minute <count>', 'maximum number of tokens per minute, input and output together', readCount)
-    .option(
-      '--model-limit <model:limits>',
-      'both limits for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; can be given several times',
-      readModelLimit,
-    );
-}
+/** Limits per minute, which accounts and keys have. */
+export const RATE_OPTIONS: Options = {
+  '--requests-per-minute <count>': { text: 'maximum number of requests per minute', parse: readCount },
+  '--tokens-per-minute <count>': {
+    text: 'maximum number of tokens per minute, input and output together',
+    parse: readCount,
+  },
+  '--model-limit <model:limits>': {
+    text: 'both limits for one model, such as acme-large:requests=10,tokens=20000, or acme-large:none; can be given several times',
+    parse: readModelLimit,
+  },
+};
 
-/** Adds the options of limits of a key, or of a member with all its keys together. */
-export function addOwnerLimitOptions(command: Command): Command {
-  return command
-    .option(
-      '--budget <yuan/period>',
-      'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
-      readBudget,
-    )
-    .option('--daily-spend <yuan>', 'maximum spend per day, the same as --budget <yuan>/day')
-    .option('--daily-calls <count>', 'maximum number of calls per day', readCount)
-    .option('--concurrency <count>', 'maximum number of concurrent calls', readCount)
-    .option('--models <names>', 'models that may be called, separated by commas', readList);
-}
+/** Limits of a key, or of a member with all its keys together. */
+export const OWNER_LIMIT_OPTIONS: Options = {
+  '--budget <yuan/period>': {
+    text: 'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
+    parse: readBudget,
+  },
+  '--daily-spend <yuan>': 'maximum spend per day, the same as --budget <yuan>/day',
+  '--daily-calls <count>': { text: 'maximum number of calls per day', parse: readCount },
+  '--concurrency <count>': { text: 'maximum number of concurrent calls', parse: readCount },
+  '--models <names>': { text: 'models that may be called, separated by commas', parse: readList },
+};
 
-/** Converts the options of `addRateOptions` to members of a request body; `null` removes a limit. */
+/** Members of a request body; `null` removes a limit. */
 export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
   requestsPerMinute: orNull(requestsPerMinute),
   tokensPerMinute: orNull(tokensPerMinute),
   modelLimits: modelLimit,
 });
 
-/** Converts the options of `addOwnerLimitOptions` to members of a request body; `null` removes a limit. */
 export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
   dailySpendCapYuan: orNull(dailySpend),
   dailyCalls: orNull(dailyCalls),
@@ -60,7 +59,7 @@ export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurre
   ...(budget as Budgets | undefined),
 });
 
-/** Parses names between commas; an empty text is the same as `none`. */
+/** An empty text is the same as `none`. */
 export function readList(text: string): readonly string[] | typeof NONE {
   const names = text.split(',').map((name) => name.trim());
   if (text.trim() === '' || text === NONE) return NONE;
@@ -106,7 +105,7 @@ const EXPECTED_MODEL =
 
 type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
-/** Describes each limit by one text, such as `60 requests a minute` and `10 requests a minute for acme-large`. */
+/** Such as `60 requests a minute`, `10 requests a minute for acme-large`. */
 export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
@@ -125,7 +124,7 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
 
 type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
-/** Describes each limit by one text. */
+/** Such as `¥5 a day`, `3 at a time`. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
   const { dailyCalls, concurrency, allowedModels } = owner;
   return [
@@ -138,6 +137,11 @@ export function describeOwnerLimits(owner: OwnerLimits): string[] {
   ];
 }
 
+export function describeKeyLimits(key: Omit<KeyResponse, 'used'>): string {
+  const networks = key.allowedNetworks === null ? [] : [`only from ${key.allowedNetworks.join(' ')}`];
+  return [...describeOwnerLimits(key), ...describeRateLimits(key), ...networks].join(', ') || NONE;
+}
+
 const USED = {
   dailySpendCapYuan: ['dailySpendYuan', 'today'],
   weeklySpendCapYuan: ['weeklySpendYuan', 'this week'],
@@ -145,7 +149,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** Describes how much of each limit is used, such as `¥3 of 5 today`. */
+/** Such as `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { ConfigError, type Environment, parseConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { CliError, type GlobalFlags, UsageError } from '../command.ts';
+import { type Given, group } from '../command-rows.ts';
 import { type Decimal, parseDecimal, readDecimal, times, withPercent } from '../decimal.ts';
 import { findConfigSource, loadForBooks } from '../environment.ts';
-import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
 import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
 import { targetOf } from '../models/target.ts';
@@ -21,59 +20,55 @@ than its listed prices is left out, with the reason; nothing is guessed. Review 
 The prices are those of the vendor to whom the address of the provider belongs, if "faregate init --list" has this vendor. For any
 other address, such as a relay, name the vendor with --vendor.`;
 
-export function modelCommands(program: Command, kit: CommandKit): void {
-  const models = program.command('models').description('create models of the configuration from price files');
-  addCommand(models, 'import <file>', 'write models with prices as YAML, for review', {
-    file: "LiteLLM's price file, or a provider's list of models, as JSON",
-  })
-    .requiredOption(
-      '--provider <name>',
-      'a provider of the configuration, or a vendor of "faregate init --list", such as openai or deepseek',
-    )
-    .option(
-      '--vendor <name>',
-      'vendor whose prices apply: a name in "faregate init --list" or in the price file (default: the vendor at the address of the provider)',
-    )
-    .requiredOption('--usd-cny <rate>', 'yuan per dollar, such as 7.15')
-    .option(
-      '--margin <percent>',
-      'percentage to add to the prices; the prices without it become the cost of the route',
-      '0',
-    )
-    .option(
-      '--only <pattern>',
-      'only models with matching names; * matches any text, commas separate several patterns',
-      '*',
-    )
-    .option('--output <file>', 'the file to write (default: standard output)')
-    .option(...FORCE)
-    .addHelpText('after', HELP)
-    .action(
-      kit.plain(async (flags, output, given) => {
-        const file = String(given.file);
-        const named = given.vendor === undefined ? undefined : String(given.vendor);
-        const config = configInUse(flags, kit.process.environment);
-        const { vendor, providers } = targetOf(String(given.provider), named, config);
-        const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
-        const list = checked(readModels(file, readJson(file), wanted), providers);
-        const text = modelsYaml(list, providers, String(given.margin) !== '0');
-        const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out (listed at the end of the output).`;
-        if (given.output === undefined) {
-          kit.process.writeOut(text);
-          kit.process.writeError(`${summary}\n`);
-          return;
-        }
-        const path = String(given.output);
-        writeForEditing(path, text, given.force);
-        output.print(
-          { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
-          () => `Wrote ${path}: ${summary}`,
-        );
-      }),
-    );
-}
+export const modelCommands = group('models', 'create models of the configuration from price files', {
+  'import <file>': {
+    about: 'write models with prices as YAML, for review',
+    with: {
+      '<file>': "LiteLLM's price file, or a provider's list of models, as JSON",
+      '--provider <name>': {
+        text: 'a provider of the configuration, or a vendor of "faregate init --list", such as openai or deepseek',
+        isRequired: true,
+      },
+      '--vendor <name>':
+        'vendor whose prices apply: a name in "faregate init --list" or in the price file (default: the vendor at the address of the provider)',
+      '--usd-cny <rate>': { text: 'yuan per dollar, such as 7.15', isRequired: true },
+      '--margin <percent>': {
+        text: 'percentage to add to the prices; the prices without it become the cost of the route',
+        default: '0',
+      },
+      '--only <pattern>': {
+        text: 'only models with matching names; * matches any text, commas separate several patterns',
+        default: '*',
+      },
+      '--output <file>': 'the file to write (default: standard output)',
+      ...FORCE,
+    },
+    help: HELP,
+    async runs(flags, output, given, process) {
+      const file = String(given.file);
+      const named = given.vendor === undefined ? undefined : String(given.vendor);
+      const config = configInUse(flags, process.environment);
+      const { vendor, providers } = targetOf(String(given.provider), named, config);
+      const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
+      const list = checked(readModels(file, readJson(file), wanted), providers);
+      const text = modelsYaml(list, providers, String(given.margin) !== '0');
+      const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out (listed at the end of the output).`;
+      if (given.output === undefined) {
+        process.writeOut(text);
+        process.writeError(`${summary}\n`);
+        return;
+      }
+      const path = String(given.output);
+      writeForEditing(path, text, given.force);
+      output.print(
+        { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
+        () => `Wrote ${path}: ${summary}`,
+      );
+    },
+  },
+});
 
-/** Loads the configuration; `null` if only the demo's is found. */
+/** `null` if only the configuration of the demo is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }

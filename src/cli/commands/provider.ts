@@ -1,51 +1,42 @@
-import type { Command } from 'commander';
 import type { ProviderTestResponse } from '../../api/providers/admin.ts';
 import type { Config } from '../../config/schema.ts';
-import { CliError, type GlobalFlags } from '../command.ts';
+import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { loadForCommand } from '../environment.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import { findServingGateway } from '../own-database.ts';
-import { renderFields, renderTable } from '../table.ts';
+import { columnsOf, renderFields, renderTable } from '../table.ts';
 import { askGateway, namedGateway } from '../with-admin.ts';
 
-interface Asked {
-  readonly model?: string;
-  readonly operation?: string;
-}
+type TestResult = ProviderTestResponse['results'][number];
 
-export function providerCommands(program: Command, kit: CommandKit): void {
-  const provider = program.command('provider').description('test providers');
-  addCommand(
-    provider,
-    'test <provider> [model]',
-    'send a provider a minimal call with each of its credentials: print its response, the usage that was read, and what a call ' +
+type Asked = { readonly model?: string; readonly operation?: string };
+
+const rows: CommandRows = {
+  'test <provider> [model]': {
+    about:
+      'send a provider a minimal call with each of its credentials: print its response, the usage that was read, and what a call ' +
       'would be charged. The vendor may bill it; no account here pays. Exit code 1 if a credential does not work',
-    {
-      provider: 'name of the provider in the configuration',
-      model:
+    with: {
+      '<provider>': 'name of the provider in the configuration',
+      '[model]':
         'a model of the catalog, or the name of a model at the provider (default: the first model routed to the provider)',
+      '--operation <name>':
+        'chat, messages, responses, embeddings, rerank or images.generate (default: an operation of the model)',
     },
-  )
-    .option(
-      '--operation <name>',
-      'chat, messages, responses, embeddings, rerank or images.generate (default: an operation of the model)',
-    )
-    .action(
-      kit.plain(async (flags, output, { provider: name, model, operation }) => {
-        const test = await runTest(flags, kit, String(name), { model, operation } as Asked);
-        output.print(test, () => describe(test));
-        return test.results.every(({ status }) => status === 'succeeded') ? 0 : 1;
-      }),
-    );
-}
+    async runs(flags, output, { provider, model, operation }, process) {
+      const test = await runTest(flags, process, String(provider), { model, operation } as Asked);
+      output.print(test, describe);
+      return test.results.every(({ status }) => status === 'succeeded') ? 0 : 1;
+    },
+  },
+};
 
-/**
- * Sends the test from the running gateway, which has the connections and credentials that calls use. If no gateway runs, sends it from this
- * process.
- */
+export const providerCommands: CommandRows = { provider: { about: 'test providers', rows } };
+
+/** Sends the test from the running gateway, which has the connections and credentials that calls use, or else from this process. */
 async function runTest(
   flags: GlobalFlags,
-  { process: { environment } }: CommandKit,
+  { environment }: CliProcess,
   name: string,
   asked: Asked,
 ): Promise<ProviderTestResponse> {
@@ -83,14 +74,10 @@ function describe({ provider, operation, model, providerModel, results }: Provid
     ],
   ]);
   const table = renderTable(results, 'The provider has no credentials.', [
-    { title: 'credential', cell: (row) => row.credential },
-    { title: 'result', cell: (row) => row.status },
-    { title: 'http', cell: (row) => String(row.httpStatus ?? '') },
-    { title: 'first byte ms', cell: (row) => String(row.firstByteMs ?? '') },
-    { title: 'ms', cell: (row) => String(row.durationMs) },
+    ...columnsOf<TestResult>('credential', 'result: status', 'http: httpStatus', 'first byte ms: firstByteMs'),
+    ...columnsOf<TestResult>('ms: durationMs'),
     { title: 'usage', cell: (row) => usageText(row.usage) },
-    { title: 'would charge ¥', cell: (row) => row.chargeYuan ?? '' },
-    { title: 'error', cell: (row) => row.message ?? '' },
+    ...columnsOf<TestResult>('would charge ¥: chargeYuan', 'error: message'),
   ]);
   return `${head}\n\n${table}`;
 }

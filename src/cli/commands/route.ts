@@ -1,8 +1,7 @@
-import type { Command } from 'commander';
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
 import { CliError, sayTo } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
+import { group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
 import { columnsOf, renderTable } from '../table.ts';
@@ -12,49 +11,46 @@ type DrainTarget = Pick<DrainResponse, 'provider' | 'model' | 'providerModel'>;
 const TARGET =
   'PROVIDER, PROVIDER/MODEL, or PROVIDER/MODEL/PROVIDER-MODEL for one route, with the names that "route list" shows';
 
-export function routeCommands(program: Command, kit: CommandKit): void {
-  const route = program.command('route').description('list routes to providers, drain them and resume them');
-
-  addCommand(
-    route,
-    'list',
-    'list the routes of all models: the state of their breakers, and what is drained, by whom and why',
-  ).action(kit.sends<RoutesResponse>('GET /routes', { text: describeRoutes }));
-
-  addCommand(
-    route,
-    'drain <target>',
-    'send no new calls to a provider or route, on all nodes and across restarts; calls in flight finish, and calls that ' +
+export const routeCommands = group('route', 'list routes to providers, drain them and resume them', {
+  list: {
+    about: 'list the routes of all models: the state of their breakers, and what is drained, by whom and why',
+    sends: 'GET /routes',
+    text: describeRoutes,
+  },
+  'drain <target>': {
+    about:
+      'send no new calls to a provider or route, on all nodes and across restarts; calls in flight finish, and calls that ' +
       'continue a conversation which only this provider can read are still sent to it',
-    { target: TARGET },
-  )
-    .option('--reason <text>', 'reason, shown by `route list`')
-    .option('--by <name>', 'who drains it (default: $USER)')
-    .action(
-      kit.changing(async (admin, output, { target, reason, by }) => {
-        const { data } = await admin.request<RoutesResponse>('GET', '/routes');
-        const drained = await admin.request<BegunDrain>('POST', '/routes/drain', {
-          ...resolveTarget(String(target), data.flatMap(targetsOf)),
-          reason,
-          by: by ?? (kit.process.environment.USER || undefined),
-        });
-        const name = referenceTo(drained);
-        const count = drained.routes.length;
-        output.print(
-          drained,
-          () =>
-            `Drained ${name}. Routes without new calls: ${count}.\nTo resume: faregate route resume ${shellWord(name)}`,
-        );
-        // Warnings go to standard error, so that people see them even if a script captures the output.
-        const say = sayTo(kit.process);
-        for (const model of drained.modelsWithoutRoutes) {
-          say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
-        }
-      }),
-    );
-
-  addCommand(route, 'resume <target>', 'end the drain of a provider or route', { target: TARGET }).action(
-    kit.changing(async (admin, output, given) => {
+    with: {
+      '<target>': TARGET,
+      '--reason <text>': 'reason, shown by `route list`',
+      '--by <name>': 'who drains it (default: $USER)',
+    },
+    async changes(admin, output, { target, reason, by }, process) {
+      const { data } = await admin.request<RoutesResponse>('GET', '/routes');
+      const drained = await admin.request<BegunDrain>('POST', '/routes/drain', {
+        ...resolveTarget(String(target), data.flatMap(targetsOf)),
+        reason,
+        by: by ?? (process.environment.USER || undefined),
+      });
+      const name = referenceTo(drained);
+      const count = drained.routes.length;
+      output.print(
+        drained,
+        () =>
+          `Drained ${name}. Routes without new calls: ${count}.\nTo resume: faregate route resume ${shellWord(name)}`,
+      );
+      // Warnings go to standard error, so that people see them even if a script captures the output.
+      const say = sayTo(process);
+      for (const model of drained.modelsWithoutRoutes) {
+        say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
+      }
+    },
+  },
+  'resume <target>': {
+    about: 'end the drain of a provider or route',
+    with: { '<target>': TARGET },
+    async changes(admin, output, given) {
       const target = String(given.target);
       const { drains, data } = await admin.request<RoutesResponse>('GET', '/routes');
       const known = drains.some((drain) => referenceTo(drain) === target) ? drains : data.flatMap(targetsOf);
@@ -62,9 +58,9 @@ export function routeCommands(program: Command, kit: CommandKit): void {
         await admin.request<EndedDrain>('POST', '/routes/resume', resolveTarget(target, known)),
         describeResumed,
       );
-    }),
-  );
-}
+    },
+  },
+});
 
 function describeRoutes({ data, drains }: RoutesResponse): string {
   const routes = renderTable(data, 'The configuration has no routes.', [

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { createAccountPartitionStore } from '../../accounting/partitions/account-partition-store.ts';
 import { EXPORT_PATH } from '../../api/export/admin.ts';
 import { streamFromGateway } from '../../api/management/admin-client.ts';
@@ -20,67 +19,49 @@ import type { ExportEnd } from '../../transfer/format.ts';
 import { type Imported, importDatabase } from '../../transfer/import.ts';
 import { EXPORTED_TABLES } from '../../transfer/tables.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo } from '../command.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { loadForBooks } from '../environment.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import { localUserName } from '../local-user.ts';
 import { createQuietLogger } from '../log/logger.ts';
 import type { Output } from '../output.ts';
 import { openBooks, openOrCreateOwnDatabases, type ServingGateway, withDatabases } from '../own-database.ts';
-import { createProgress } from '../progress.ts';
-import { renderTable } from '../table.ts';
+import { withProgress } from '../progress.ts';
+import { columnsOf, renderTable } from '../table.ts';
 import { locateGateway } from '../with-admin.ts';
 import { readExport, STANDARD, type Written, writeExport } from './export-file.ts';
 
-/** `faregate db export`, `import` and `backup`. */
-export function transferCommands(db: Command, kit: CommandKit): void {
-  const { environment } = kit.process;
-
-  addCommand(
-    db,
-    'export <file>',
-    'export a whole database to a file, also while a gateway serves it; "-" is standard output',
-    { file: 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
-  ).action(
-    kit.plain((flags, output, { file }) =>
-      exportTo(String(file), exportSource(flags, environment), output, kit.process),
-    ),
-  );
-
-  addCommand(
-    db,
-    'backup <file>',
-    'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
-    { file: 'the file, as for faregate db export' },
-  ).action(
-    kit.plain((flags, output, { file }) => {
-      const { database } = loadForBooks(flags, environment);
-      if (database.url === '') return exportTo(String(file), database, output, kit.process);
+export const transferCommands: CommandRows = {
+  'export <file>': {
+    about: 'export a whole database to a file, also while a gateway serves it; "-" is standard output',
+    with: { '<file>': 'compressed if the name ends in .gz; the file contains stored responses, so keep it private' },
+    runs: async (flags, output, { file }, process) =>
+      exportTo(String(file), exportSource(flags, process.environment), output, process),
+  },
+  'backup <file>': {
+    about: 'export the local database while the gateway serves it (PostgreSQL has pg_dump: docs/moving.md)',
+    with: { '<file>': 'the file, as for faregate db export' },
+    async runs(flags, output, { file }, process) {
+      const { database } = loadForBooks(flags, process.environment);
+      if (database.url === '') return exportTo(String(file), database, output, process);
       throw new CliError(
         'This database is on a PostgreSQL server, which has backup tools of its own: pg_dump, or a base backup with its log for ' +
           'any point in time. docs/moving.md has the commands. "faregate db export" works too.',
       );
-    }),
-  );
-
-  addCommand(
-    db,
-    'import <file>',
-    'import an export into an empty database, completely or not at all; creates a local database if none exists',
-    { file: 'what "faregate db export" wrote; "-" is standard input' },
-  ).action(
-    kit.plain(async (flags, output, { file }) => {
-      const { database } = loadForBooks(flags, environment);
-      const imported = await importFrom(String(file), database, kit.process);
-      output.print(imported, () => describeImport(imported));
+    },
+  },
+  'import <file>': {
+    about: 'import an export into an empty database, completely or not at all; creates a local database if none exists',
+    with: { '<file>': 'what "faregate db export" wrote; "-" is standard input' },
+    async runs(flags, output, { file }, process) {
+      const { database } = loadForBooks(flags, process.environment);
+      const imported = await importFrom(String(file), database, process);
+      output.print(imported, describeImport);
       return imported.unsound.length === 0 ? 0 : 1;
-    }),
-  );
-}
+    },
+  },
+};
 
-/**
- * Returns the gateway that `--gateway` names, or the location of the configured database. For the export, the gateway's token needs only
- * the scope `export`.
- */
+/** The token of a gateway that `--gateway` names needs only the scope `export`. */
 function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
   const { gateway } = flags;
   return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
@@ -92,15 +73,14 @@ async function exportTo(
   output: Output,
   process: CliProcess,
 ): Promise<number> {
-  const progress = createProgress(process);
   let accounts = 0;
-  const onChunk = (chunk: Buffer): void => {
-    accounts += countAccounts(chunk);
-    progress.show(`${accounts} accounts`, chunk.length);
-  };
-  const written = await fromSource(source, process, (chunks) => writeExport(file, chunks, process, onChunk)).finally(
-    () => progress.end(),
-  );
+  const written = await withProgress(process, (progress) => {
+    const onChunk = (chunk: Buffer): void => {
+      accounts += countAccounts(chunk);
+      progress.show(`${accounts} accounts`, chunk.length);
+    };
+    return fromSource(source, process, (chunks) => writeExport(file, chunks, process, onChunk));
+  });
   const text = describeExport(file, written);
   if (file === STANDARD) process.writeError(`${text}\n`);
   else output.print({ file, ...written }, () => text);
@@ -109,10 +89,7 @@ async function exportTo(
   return 1;
 }
 
-/**
- * Passes an export to `work`. The export comes from the given gateway, from the gateway that serves the database, or from the database
- * itself.
- */
+/** Exports from the given gateway, from the gateway that serves the database, or from the database itself. */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,
@@ -142,7 +119,6 @@ async function importFrom(file: string, location: Config['database'], process: C
   const { partitions } = location;
   const databases = await openOrCreateOwnDatabases(location, logger, say, { partitions });
   const database = databases.directory;
-  const progress = createProgress(process);
   try {
     say(`database: ${await describeDatabase(location)}`);
     const waits = { onWaiting: say };
@@ -150,25 +126,24 @@ async function importFrom(file: string, location: Config['database'], process: C
     // The partitions are created before the import, because accounts are not moved to partitions that are added later.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
-    const onProgress = ({ accounts, of }: { accounts: number; of: number }): void =>
-      progress.show(`${accounts} of ${of} accounts`);
-    const imported = await importDatabase(readExport(file, process), {
-      directory: database,
-      schema: schemaVersion(),
-      onProgress,
-    });
+    const imported = await withProgress(process, (progress) =>
+      importDatabase(readExport(file, process), {
+        directory: database,
+        schema: schemaVersion(),
+        onProgress: ({ accounts, of }) => progress.show(`${accounts} of ${of} accounts`),
+      }),
+    );
     // The import is committed, so a failure to record it is only logged.
     await noteImport(database, imported, logger).catch((error: unknown) => {
       logger.error({ err: error }, 'failed to record the import in the audit log');
     });
     return imported;
   } finally {
-    progress.end();
     await database.close();
   }
 }
 
-/** Records the import in the audit log, which the import has copied from the old database. */
+/** The import has copied the audit log of the old database. */
 async function noteImport(directory: DirectoryPool, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
   const log = createAuditLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
@@ -178,7 +153,7 @@ async function noteImport(directory: DirectoryPool, { end, head }: Imported, log
 
 const ACCOUNT_END = Buffer.from('{"account_end":');
 
-/** Counts the accounts that end in this chunk. It misses an end that is split between chunks; the count is only for the progress line. */
+/** For the progress line; misses an account whose end is split between chunks. */
 function countAccounts(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;
@@ -199,15 +174,8 @@ function describeSums({ balances, entriesSum, chargesSum }: ExportEnd): string {
 }
 
 function describeImport({ end, rows, lateRedemptions, unsound }: Imported): string {
-  const table = renderTable(
-    EXPORTED_TABLES.map((name) => ({ name, inFile: end.rows[name] ?? 0, here: rows[name] })),
-    '',
-    [
-      { title: 'table', cell: (row) => row.name },
-      { title: 'in the file', cell: (row) => String(row.inFile) },
-      { title: 'here', cell: (row) => String(row.here) },
-    ],
-  );
+  const tables = EXPORTED_TABLES.map((table) => ({ table, inFile: end.rows[table] ?? 0, here: rows[table] }));
+  const table = renderTable(tables, '', columnsOf<(typeof tables)[number]>('table', 'in the file: inFile', 'here'));
   const compared = `Imported ${end.accounts} accounts; the balance, ledger and charges of each match the file.`;
   const removed = `Vouchers that can be redeemed again, because they were redeemed while the export began: ${lateRedemptions}.`;
   const problem = `Accounts that were inconsistent before the export, see "faregate audit": ${unsound.slice(0, 20).join(', ')}`;

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { csvOf } from '../../api/management/list-csv.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
@@ -8,10 +7,10 @@ import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { UsageError } from '../command.ts';
-import { addCommand, type CommandKit, type Given } from '../kit.ts';
+import type { CommandRows, Given } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { pages, queryOf } from '../pages.ts';
-import { type Column, renderTable } from '../table.ts';
+import { type Column, columnsOf, renderTable } from '../table.ts';
 
 /** The member that identifies a group in a table. */
 const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
@@ -21,31 +20,36 @@ const groupNames = Object.keys(GROUPS) as readonly Group[];
 /** Maximum number of groups in memory, for a table or JSON. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
-export function usageCommand(program: Command, kit: CommandKit): void {
-  addCommand(program, 'usage', 'sum usage, charges and the cost at providers')
-    .option('--group-by <names>', `one or several of ${groupNames.join(', ')}, separated by commas`, 'model')
-    .option('--from <day>', 'the first day, such as 2026-10-01, in the billing time zone')
-    .option('--to <day>', 'the day after the last day')
-    .option('--account <account>', 'only this account (id or name)')
-    .option('--key <id>', 'only the key with this id')
-    .option('--model <model>', 'only this model')
-    .option('--provider <provider>', 'only this provider')
-    .option('--status <status>', 'only calls with this status: succeeded, failed, aborted, unresolved or resolved')
-    .option('--context <context>', 'only calls of this context: balance, or coding (on a Coding Plan)')
-    .option('--top <count>', 'only this many groups, the highest charges first')
-    .option('--csv', 'print CSV, every group, unsorted')
-    .action(
-      kit.reading(async (admin, output, given) => {
-        const groupBy = readGroups(String(given.groupBy));
-        const filters = ['accountId', 'keyId', 'from', 'to', 'model', 'provider', 'status', 'context'];
-        const query = { ...queryOf({ ...given, keyId: given.key }, filters), groupBy: groupBy.join(',') };
-        if (given.csv === true) return printCsv(admin, query, groupBy, kit.process.writeOut);
-        const list = await listGroups(admin, query, readTop(given));
-        output.print(list, () => describe(list, groupBy));
-        return 0;
-      }),
-    );
-}
+export const usageCommands: CommandRows = {
+  usage: {
+    about: 'sum usage, charges and the cost at providers',
+    with: {
+      '--group-by <names>': {
+        text: `one or several of ${groupNames.join(', ')}, separated by commas`,
+        default: 'model',
+      },
+      '--from <day>': 'the first day, such as 2026-10-01, in the billing time zone',
+      '--to <day>': 'the day after the last day',
+      '--account <account>': 'only this account (id or name)',
+      '--key <id>': 'only the key with this id',
+      '--model <model>': 'only this model',
+      '--provider <provider>': 'only this provider',
+      '--status <status>': 'only calls with this status: succeeded, failed, aborted, unresolved or resolved',
+      '--context <context>': 'only calls of this context: balance, or coding (on a Coding Plan)',
+      '--top <count>': 'only this many groups, the highest charges first',
+      '--csv': 'print CSV, every group, unsorted',
+    },
+    async reads(admin, output, given, { writeOut }) {
+      const groupBy = readGroups(String(given.groupBy));
+      const filters = ['accountId', 'keyId', 'from', 'to', 'model', 'provider', 'status', 'context'];
+      const query = { ...queryOf({ ...given, keyId: given.key }, filters), groupBy: groupBy.join(',') };
+      if (given.csv === true) return printCsv(admin, query, groupBy, writeOut);
+      const list = await listGroups(admin, query, readTop(given));
+      output.print(list, () => describe(list, groupBy));
+      return 0;
+    },
+  },
+};
 
 /** @throws UsageError if a name is not known. */
 function readGroups(text: string): readonly Group[] {
@@ -108,12 +112,11 @@ function labelOf(row: UsageRowResponse, name: Group): string | null | undefined 
 }
 
 export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
-  { title: 'calls', cell: (row) => String(row.calls) },
+  ...columnsOf<UsageRowResponse>('calls'),
   { title: 'input', cell: (row) => String(inputTokensOf({ ...noUsage, ...row.usage })) },
   { title: 'output', cell: (row) => String(outputTokensOf({ ...noUsage, ...row.usage })) },
   { title: 'images', cell: (row) => String(row.usage.images ?? 0) },
-  { title: 'charge ¥', cell: (row) => row.chargeYuan },
-  { title: 'refund ¥', cell: (row) => row.refundYuan },
+  ...columnsOf<UsageRowResponse>('chargeYuan', 'refundYuan'),
   { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-' },
   { title: 'cost ¥', cell: costOf },
   { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-' },
@@ -128,30 +131,20 @@ function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
 }
 
 function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
-  const yuan = (read: (row: UsageRowResponse) => string): string =>
-    formatYuan(rows.reduce((sum, row) => sum + nanoOf(read(row)), 0n));
-  const orNull = (read: (row: UsageRowResponse) => string | null): string | null =>
-    rows.some((row) => read(row) === null) ? null : yuan((row) => read(row)!);
-  const usage: Record<string, number> = { images: 0 };
-  for (const row of rows) {
-    for (const [unit, count] of Object.entries(row.usage)) usage[unit] = (usage[unit] ?? 0) + count;
+  const total: Record<string, unknown> = {};
+  for (const member of Object.keys(rows[0]!) as (keyof UsageRowResponse)[]) {
+    const values = rows.map((row) => row[member]);
+    if (member.startsWith('calls')) total[member] = values.reduce<number>((sum, value) => sum + Number(value), 0);
+    // The total is unknown if one amount is.
+    else if (member.endsWith('Yuan')) total[member] = values.includes(null) ? null : sumOf(values.map(String));
   }
-  return {
-    calls: rows.reduce((sum, { calls }) => sum + calls, 0),
-    chargeYuan: yuan((row) => row.chargeYuan),
-    refundYuan: yuan((row) => row.refundYuan),
-    netChargeYuan: yuan((row) => row.netChargeYuan),
-    planRevenueYuan: orNull((row) => row.planRevenueYuan),
-    costYuan: yuan((row) => row.costYuan),
-    planCostYuan: yuan((row) => row.planCostYuan),
-    marginYuan: orNull((row) => row.marginYuan),
-    balanceMarginYuan: orNull((row) => row.balanceMarginYuan),
-    planMarginYuan: orNull((row) => row.planMarginYuan),
-    callsWithoutCost: rows.reduce((sum, { callsWithoutCost }) => sum + callsWithoutCost, 0),
-    heldYuan: yuan((row) => row.heldYuan),
-    usage,
-  };
+  const usage: Record<string, number> = { images: 0 };
+  for (const [unit, count] of rows.flatMap((row) => Object.entries(row.usage)))
+    usage[unit] = (usage[unit] ?? 0) + count;
+  return { ...total, usage } as UsageRowResponse;
 }
+
+const sumOf = (amounts: readonly string[]): string => formatYuan(amounts.reduce((sum, yuan) => sum + nanoOf(yuan), 0n));
 
 /** Prints the same CSV as the admin API, page by page. */
 async function printCsv(

@@ -1,105 +1,90 @@
-import type { Command } from 'commander';
 import type { LinkResponse, UserResponse } from '../../api/sessions/wire.ts';
 import type { LinkedUser } from '../../api/users/admin.ts';
 import { UsageError } from '../command.ts';
-import { addCommand, type CommandKit, type Given } from '../kit.ts';
+import { type Given, group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields } from '../table.ts';
 
-export function userCommands(program: Command, kit: CommandKit): void {
-  const user = program
-    .command('user')
-    .description('create, list and suspend people who sign in: operators, auditors, and the people of accounts');
+const change = (body: (given: Given) => object) =>
+  ({ sends: 'PATCH /users/:userId', body, text: describeUser }) as const;
 
-  addCommand(
-    user,
-    'create <name>',
-    'create a user, and print the link with which the person chooses a password; it works once, for 7 days',
-    { name: 'name of the person' },
-  )
-    .option('--email <address>', 'what the person signs in with (default: the name)')
-    .option('--operator', 'the person may do everything in the admin API')
-    .option('--auditor', 'the person may read everything in the admin API')
-    .option('--account <account>', 'the person belongs to this account: id or name')
-    .option('--role <role>', 'role in that account: owner or member (default: member)')
-    .action(
-      kit.sends<LinkedUser>('POST /users', {
-        body: (given) => ({
-          name: given.name,
-          email: given.email,
-          operatorRole: readOperatorRole(given),
-          memberships: readMemberships(given),
-        }),
-        text: (created) => `${describeUser(created)}\n\n${describeLink(created)}`,
-      }),
-    );
+const ABOUT = 'create, list and suspend people who sign in: operators, auditors, and the people of accounts';
 
-  addCommand(user, 'list', 'list users, newest first')
-    .option('--search <text>', 'only users whose name, e-mail or id contains this text')
-    .option('--operators', 'only operators and auditors')
-    .action(
-      kit.lists<UserResponse>('/users', {
-        filters: ['search', 'operators'],
-        empty: 'There are no users. Create one: faregate user create <name> --operator',
-        columns: [
-          ...columnsOf<UserResponse>('id', 'name'),
-          { title: 'e-mail', cell: (row) => row.email ?? '' },
-          { title: 'operator', cell: (row) => row.operatorRole ?? '' },
-          { title: 'accounts', cell: (row) => row.memberships.map(({ accountName }) => accountName).join(', ') },
-          { title: 'status', cell: describeStatus },
-          { title: 'signed in', cell: (row) => localTime(row.lastSignInAt ?? 'never') },
-        ],
-      }),
-    );
-
-  addCommand(user, 'show <user>', 'show a user with its accounts').action(
-    kit.sends<UserResponse>('GET /users/:userId', { text: describeUser }),
-  );
-
-  const changes = (body: (given: Given) => object) =>
-    kit.sends<UserResponse>('PATCH /users/:userId', { body, text: describeUser });
-
-  addCommand(user, 'suspend <user>', 'end all sessions of a user, and refuse new ones').action(
-    changes(() => ({ status: 'suspended' })),
-  );
-
-  addCommand(user, 'resume <user>', 'let a suspended user sign in again').action(changes(() => ({ status: 'active' })));
-
-  addCommand(
-    user,
-    'confirm <user>',
-    'confirm a user that a token created, so that it is not suspended when the token is revoked or expires',
-  ).action(kit.sends<UserResponse>('POST /users/:userId/confirm', { text: describeUser }));
-
-  addCommand(user, 'role <user> <role>', 'make a user an operator or an auditor, or neither', {
-    role: 'operator, auditor or none',
-  }).action(changes(({ role }) => ({ operatorRole: role === 'none' ? null : role })));
-
-  addCommand(
-    user,
-    'reset <user>',
-    'print a link with which a user chooses a new password; it works once, for an hour. Earlier links are void, the password ' +
+export const userCommands = group('user', ABOUT, {
+  'create <name>': {
+    about: 'create a user, and print the link with which the person chooses a password; it works once, for 7 days',
+    with: {
+      '<name>': 'name of the person',
+      '--email <address>': 'what the person signs in with (default: the name)',
+      '--operator': 'the person may do everything in the admin API',
+      '--auditor': 'the person may read everything in the admin API',
+      '--account <account>': 'the person belongs to this account: id or name',
+      '--role <role>': 'role in that account: owner or member (default: member)',
+    },
+    sends: 'POST /users',
+    body: (given) => ({
+      name: given.name,
+      email: given.email,
+      operatorRole: readOperatorRole(given),
+      memberships: readMemberships(given),
+    }),
+    text: (created: LinkedUser) => `${describeUser(created)}\n\n${describeLink(created)}`,
+  },
+  list: {
+    about: 'list users, newest first',
+    with: {
+      '--search <text>': 'only users whose name, e-mail or id contains this text',
+      '--operators': 'only operators and auditors',
+    },
+    lists: '/users',
+    filters: ['search', 'operators'],
+    empty: 'There are no users. Create one: faregate user create <name> --operator',
+    columns: [
+      ...columnsOf<UserResponse>('id', 'name', 'e-mail: email', 'operator: operatorRole'),
+      { title: 'accounts', cell: (row: UserResponse) => row.memberships.map((each) => each.accountName).join(', ') },
+      { title: 'status', cell: describeStatus },
+      ...columnsOf<UserResponse>('signed in: lastSignInAt'),
+    ],
+  },
+  'show <user>': { about: 'show a user with its accounts', sends: 'GET /users/:userId', text: describeUser },
+  'suspend <user>': {
+    about: 'end all sessions of a user, and refuse new ones',
+    ...change(() => ({ status: 'suspended' })),
+  },
+  'resume <user>': {
+    about: 'let a suspended user sign in again',
+    ...change(() => ({ status: 'active' })),
+  },
+  'confirm <user>': {
+    about: 'confirm a user that a token created, so that it is not suspended when the token is revoked or expires',
+    sends: 'POST /users/:userId/confirm',
+    text: describeUser,
+  },
+  'role <user> <role>': {
+    about: 'make a user an operator or an auditor, or neither',
+    with: { '<role>': 'operator, auditor or none' },
+    ...change(({ role }) => ({ operatorRole: role === 'none' ? null : role })),
+  },
+  'reset <user>': {
+    about:
+      'print a link with which a user chooses a new password; it works once, for an hour. Earlier links are void, the password ' +
       'stays until then',
-  ).action(
-    kit.changing(async (admin, output, { userId: id }) => {
+    async changes(admin, output, { userId: id }) {
       output.print({ id, ...(await admin.request<LinkResponse>('POST', `/users/${id}/links`)) }, describeLink);
-    }),
-  );
-
-  addCommand(user, 'sign-out <user>', 'end all sessions of a user; the user can sign in again').action(
-    kit.sends('DELETE /users/:userId/sessions', {
-      result: ({ userId: id }) => ({ id, signedOut: true }),
-      text: (_, { userId }) => `Ended all sessions of ${userId}.`,
-    }),
-  );
-
-  addCommand(user, 'delete <user>', 'delete a user; its accounts, their keys and money stay').action(
-    kit.sends('DELETE /users/:userId', {
-      result: ({ userId: id }) => ({ id, deleted: true }),
-      text: (_, { userId }) => `Deleted ${userId}.`,
-    }),
-  );
-}
+    },
+  },
+  'sign-out <user>': {
+    about: 'end all sessions of a user; the user can sign in again',
+    sends: 'DELETE /users/:userId/sessions',
+    done: 'signedOut',
+    text: (_: null, { userId }) => `Ended all sessions of ${userId}.`,
+  },
+  'delete <user>': {
+    about: 'delete a user; its accounts, their keys and money stay',
+    sends: 'DELETE /users/:userId',
+    done: 'deleted',
+  },
+});
 
 /** @throws UsageError if both roles are given. */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {
@@ -117,17 +102,14 @@ function readMemberships({ accountId, role }: Given): object[] {
 }
 
 function describeUser(user: UserResponse): string {
-  const { email, operatorRole, unconfirmedTokenId, lastSignInAt, memberships } = user;
+  const { email, operatorRole, unconfirmedTokenId, memberships } = user;
   return renderFields([
     ...fieldsOf(user, 'id', 'name'),
     ['e-mail', email ?? 'none: signs in with the name'],
     ['operator', operatorRole ?? 'no'],
     ['status', describeStatus(user)],
-    ...(unconfirmedTokenId === null
-      ? []
-      : [['ends with', `the token ${unconfirmedTokenId}, unless confirmed`] as const]),
-    ...fieldsOf(user, 'createdAt'),
-    ['signed in', localTime(lastSignInAt ?? 'never')],
+    unconfirmedTokenId !== null && ['ends with', `the token ${unconfirmedTokenId}, unless confirmed`],
+    ...fieldsOf(user, 'createdAt', 'signed in: lastSignInAt'),
     ...memberships.map(({ accountId, accountName, role }) => [role, `${accountName} (${accountId})`] as const),
   ]);
 }

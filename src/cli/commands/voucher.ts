@@ -1,7 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Command } from 'commander';
 import {
   type BatchResponse,
   type NewBatchResponse,
@@ -9,108 +8,97 @@ import {
   voucherCsv,
 } from '../../api/vouchers/wire.ts';
 import { CliError, IDEMPOTENCY_KEY, idempotencyKeyOf, UsageError } from '../command.ts';
-import { addCommand, type CommandKit, type Given } from '../kit.ts';
+import { type Given, group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
-import { columnsOf, renderFields, renderTable } from '../table.ts';
+import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 
-/** The argument that means: read the code from standard input. */
+/** Standard input. */
 const STANDARD = '-';
 
-export function voucherCommands(program: Command, kit: CommandKit): void {
-  const voucher = program
-    .command('voucher')
-    .description('create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan');
+const ABOUT = 'create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan';
 
-  addCommand(voucher, 'create', 'create a batch of vouchers and print it as CSV; the codes are shown only once')
-    .option('--value <yuan>', 'amount in yuan that each voucher adds to a balance, such as 50')
-    .option(
-      '--plan <plan>',
-      'instead of --value: the plan that each voucher grants for one period, by its id in the configuration',
-    )
-    .requiredOption('--count <n>', 'how many, 10000 at most')
-    .option('--name <name>', 'name of the batch, for operators (default: its value or plan)')
-    .option('--expires <instant>', 'when the codes expire, such as 2027-01-01T00:00:00Z (default: never)')
-    .option('--out <file>', 'a new file for the CSV, which only its owner can read (default: standard output)')
-    .option(...IDEMPOTENCY_KEY)
-    .action(
-      kit.changing(async (admin, output, given) => {
-        const body = readBatch(given);
-        // The file is opened before the batch is created, because the codes are shown only once.
-        const file = given.out === undefined ? null : await openNew(String(given.out));
-        let made: NewBatchResponse;
-        try {
-          made = await admin.request('POST', '/vouchers', body, idempotencyKeyOf(given));
-        } catch (error) {
-          await file?.discard();
-          throw error;
-        }
-        if (file === null) {
-          output.print(made, () => voucherCsv(made).replaceAll('\r\n', '\n').trimEnd());
-          return;
-        }
-        try {
-          await file.write(voucherCsv(made));
-        } catch (error) {
-          throw new CliError(
-            `The codes of ${made.id} could not be written and are lost. Cancel the batch (faregate voucher cancel ${made.id}) and create another one.`,
-            { cause: error },
-          );
-        }
-        const { codes: _codes, ...batch } = made;
-        output.print(batch, () => `${describeBatch(batch)}\n\nThe codes are in ${given.out}, and nowhere else.`);
-      }),
-    );
-
-  addCommand(voucher, 'list', 'list the batches, newest first, and how many of each are redeemed').action(
-    kit.lists<BatchResponse>('/vouchers', {
-      empty: 'There are no vouchers. Create some: faregate voucher create --value 50 --count 10',
-      columns: [
-        ...columnsOf<BatchResponse>('id', 'name'),
-        { title: 'gives', cell: gives },
-        { title: 'redeemed', cell: (row) => `${row.redeemedCount} of ${row.count}` },
-        { title: 'created', cell: (row) => localTime(row.createdAt) },
-        { title: 'by', cell: (row) => row.createdBy },
-        ...columnsOf<BatchResponse>('expiresAt', 'canceledAt'),
-      ],
-    }),
-  );
-
-  addCommand(voucher, 'show <batch>', 'show a batch, and who has redeemed its vouchers; codes are not shown').action(
-    kit.reading(async (admin, output, { batch: id }) => {
+export const voucherCommands = group('voucher', ABOUT, {
+  create: {
+    about: 'create a batch of vouchers and print it as CSV; the codes are shown only once',
+    with: {
+      '--value <yuan>': 'amount in yuan that each voucher adds to a balance, such as 50',
+      '--plan <plan>':
+        'instead of --value: the plan that each voucher grants for one period, by its id in the configuration',
+      '--count <n>': { text: 'how many, 10000 at most', isRequired: true },
+      '--name <name>': 'name of the batch, for operators (default: its value or plan)',
+      '--expires <instant>': 'when the codes expire, such as 2027-01-01T00:00:00Z (default: never)',
+      '--out <file>': 'a new file for the CSV, which only its owner can read (default: standard output)',
+      ...IDEMPOTENCY_KEY,
+    },
+    async changes(admin, output, given) {
+      const body = readBatch(given);
+      // The file is opened before the batch is created, because the codes are shown only once.
+      const file = given.out === undefined ? null : await openNew(String(given.out));
+      let made: NewBatchResponse;
+      try {
+        made = await admin.request('POST', '/vouchers', body, idempotencyKeyOf(given));
+      } catch (error) {
+        await file?.discard();
+        throw error;
+      }
+      if (file === null) {
+        output.print(made, () => voucherCsv(made).replaceAll('\r\n', '\n').trimEnd());
+        return;
+      }
+      try {
+        await file.write(voucherCsv(made));
+      } catch (error) {
+        throw new CliError(
+          `The codes of ${made.id} could not be written and are lost. Cancel the batch (faregate voucher cancel ${made.id}) and create another one.`,
+          { cause: error },
+        );
+      }
+      const { codes: _codes, ...batch } = made;
+      output.print(batch, () => `${describeBatch(batch)}\n\nThe codes are in ${given.out}, and nowhere else.`);
+    },
+  },
+  list: {
+    about: 'list the batches, newest first, and how many of each are redeemed',
+    lists: '/vouchers',
+    empty: 'There are no vouchers. Create some: faregate voucher create --value 50 --count 10',
+    columns: [
+      ...columnsOf<BatchResponse>('id', 'name'),
+      { title: 'gives', cell: gives },
+      { title: 'redeemed', cell: (row: BatchResponse) => `${row.redeemedCount} of ${row.count}` },
+      ...columnsOf<BatchResponse>('createdAt', 'by: createdBy', 'expiresAt', 'canceledAt'),
+    ],
+  },
+  'show <batch>': {
+    about: 'show a batch, and who has redeemed its vouchers; codes are not shown',
+    async reads(admin, output, { batch: id }) {
       const batch = await admin.request<BatchResponse>('GET', `/vouchers/${encodeURIComponent(String(id))}`);
       const redemptions = await listAll<RedemptionResponse>(admin, `/vouchers/${batch.id}/redemptions`, {});
       output.print({ ...batch, redemptions }, () => `${describeBatch(batch)}\n\n${renderRedemptions(redemptions)}`);
-    }),
-  );
-
-  addCommand(
-    voucher,
-    'cancel <batch>',
-    'cancel a batch: no further code is accepted; redeemed vouchers keep their effect',
-  ).action(
-    kit.changing(async (admin, output, { batch: id }) => {
+    },
+  },
+  'cancel <batch>': {
+    about: 'cancel a batch: no further code is accepted; redeemed vouchers keep their effect',
+    async changes(admin, output, { batch: id }) {
       const path = `/vouchers/${encodeURIComponent(String(id))}`;
       await admin.request('DELETE', path);
       const batch = await admin.request<BatchResponse>('GET', path);
       const left = batch.count - batch.redeemedCount;
       output.print(batch, () => `Canceled ${left} of ${batch.count} vouchers; ${batch.redeemedCount} were redeemed.`);
-    }),
-  );
-
-  addCommand(
-    voucher,
-    'redeem <account> [code]',
-    'redeem a code for an account; the same code again for the same account changes nothing',
-    { code: 'the code; read from standard input if it is absent or "-", so that no shell keeps it in its history' },
-  ).action(
-    kit.changing(async (admin, output, { accountId, code = STANDARD }) => {
-      const body = { code: code === STANDARD ? await readCode(kit.process.stdin) : code };
+    },
+  },
+  'redeem <account> [code]': {
+    about: 'redeem a code for an account; the same code again for the same account changes nothing',
+    with: {
+      '[code]': 'the code; read from standard input if it is absent or "-", so that no shell keeps it in its history',
+    },
+    async changes(admin, output, { accountId, code = STANDARD }, { stdin }) {
+      const body = { code: code === STANDARD ? await readCode(stdin) : code };
       const redeemed = await admin.request<RedemptionResponse>('POST', `/accounts/${accountId}/vouchers`, body);
       output.print(redeemed, () => describeRedemption(redeemed));
-    }),
-  );
-}
+    },
+  },
+});
 
 /** @throws UsageError if an option is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {
@@ -150,23 +138,24 @@ async function openNew(path: string) {
   };
 }
 
-const gives = ({ amountYuan, planId }: Pick<BatchResponse, 'amountYuan' | 'planId'>): string =>
-  amountYuan === null ? `plan ${planId}` : `¥${amountYuan}`;
+function gives({ amountYuan, planId }: BatchResponse): string {
+  return amountYuan === null ? `plan ${planId}` : `¥${amountYuan}`;
+}
 
-const describeBatch = (batch: BatchResponse): string =>
-  renderFields([
-    ['batch', batch.id],
-    ['name', batch.name],
+function describeBatch(batch: Omit<NewBatchResponse, 'codes'>): string {
+  return renderFields([
+    ...fieldsOf(batch, 'batch: id', 'name'),
     ['gives', gives(batch)],
     ['redeemed', `${batch.redeemedCount} of ${batch.count}`],
     ['created', `${localTime(batch.createdAt)} by ${batch.createdBy}`],
-    ['expires', localTime(batch.expiresAt ?? 'never')],
-    ...(batch.canceledAt === null ? [] : [['canceled', localTime(batch.canceledAt)] as const]),
+    ...fieldsOf(batch, 'expiresAt'),
+    batch.canceledAt !== null && ['canceled', localTime(batch.canceledAt)],
   ]);
+}
 
 const describeRedemption = (redemption: RedemptionResponse): string =>
   renderFields([
-    ['account', redemption.accountId],
+    ...fieldsOf(redemption, 'account: accountId'),
     ['voucher', `…${redemption.codeEnd}, redeemed ${localTime(redemption.redeemedAt)} by ${redemption.redeemedBy}`],
     redemption.amountYuan === null
       ? ['plan', `${redemption.planId} until ${localTime(redemption.subscriptionEndsAt ?? '')}`]
@@ -175,10 +164,9 @@ const describeRedemption = (redemption: RedemptionResponse): string =>
 
 function renderRedemptions(redemptions: readonly RedemptionResponse[]): string {
   return renderTable(redemptions, 'None of them is redeemed.', [
-    { title: 'redeemed', cell: (row) => localTime(row.redeemedAt) },
+    ...columnsOf<RedemptionResponse>('redeemedAt'),
     { title: 'code', cell: (row) => `…${row.codeEnd}` },
-    { title: 'account', cell: (row) => row.accountId },
-    { title: 'by', cell: (row) => row.redeemedBy },
+    ...columnsOf<RedemptionResponse>('account: accountId', 'by: redeemedBy'),
     { title: 'entry or subscription', cell: (row) => row.entryId ?? row.subscriptionId ?? '' },
   ]);
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type {
   DeliveryResponse,
   LowBalanceResponse,
@@ -6,119 +5,95 @@ import type {
   QueuedResponse,
   WebhookResponse,
 } from '../../api/webhooks/wire.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
-import { localTime } from '../local-time.ts';
+import { group, limitOf } from '../command-rows.ts';
 import { columnsOf, renderFields } from '../table.ts';
 
-export function webhookCommands(program: Command, kit: CommandKit): void {
-  const webhook = program
-    .command('webhook')
-    .description('where signed notices are sent: low balances, used plans, keys that expire, routes that are down');
+const setStatus = (status: 'active' | 'disabled') =>
+  ({
+    sends: 'PATCH /webhooks/:endpoint',
+    body: () => ({ status }),
+    text: (changed: WebhookResponse) => `${changed.id} is ${changed.status}.`,
+  }) as const;
 
-  addCommand(webhook, 'create <url>', 'create an endpoint; the secret that its notices are signed with is shown once', {
-    url: 'where notices are posted: https, on the public internet unless notices.allowNetworks has more',
-  })
-    .option(
-      '--account <account>',
-      'only notices of this account, by id or name (default: notices of all accounts and for operators)',
-    )
-    .option('--events <kinds>', 'only these kinds of notices, such as balance.low,route.down (default: all)')
-    .action(
-      kit.sends<NewWebhookResponse>('POST /webhooks', {
-        body: ({ url, accountId = null, events }) => ({
-          url,
-          accountId,
-          events: events === undefined ? null : String(events).split(','),
-        }),
-        text: ({ id, secret }) =>
-          `${secret}\n\nThis is the only time the secret is shown. Its endpoint is ${id}.\nTry it: faregate webhook test ${id}`,
-      }),
-    );
+const ABOUT = 'where signed notices are sent: low balances, used plans, keys that expire, routes that are down';
 
-  addCommand(webhook, 'list', 'list the endpoints, newest first')
-    .option('--account <account>', 'only endpoints of this account, by id or name')
-    .option('--limit <count>', 'maximum number of rows', '50')
-    .action(
-      kit.lists<WebhookResponse>('/webhooks', {
-        filters: ['accountId'],
-        empty: 'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
-        columns: [
-          { title: 'id', cell: (row) => row.id },
-          { title: 'account', cell: (row) => row.accountId ?? 'operators' },
-          { title: 'url', cell: (row) => row.url },
-          { title: 'events', cell: (row) => row.events?.join(',') ?? 'all' },
-          { title: 'status', cell: (row) => row.status },
-          { title: 'failing since', cell: (row) => localTime(row.failingSince ?? '') },
-          { title: 'reason', cell: (row) => row.statusReason ?? '' },
-        ],
-      }),
-    );
-
-  addCommand(
-    webhook,
-    'test <endpoint>',
-    'send a test notice; "webhook deliveries" shows whether it was delivered',
-  ).action(
-    kit.sends<QueuedResponse>('POST /webhooks/:endpoint/test', {
-      text: ({ noticeId }, { endpoint }) => `Queued ${noticeId}. See: faregate webhook deliveries ${endpoint}`,
+export const webhookCommands = group('webhook', ABOUT, {
+  'create <url>': {
+    about: 'create an endpoint; the secret that its notices are signed with is shown once',
+    with: {
+      '<url>': 'where notices are posted: https, on the public internet unless notices.allowNetworks has more',
+      '--account <account>':
+        'only notices of this account, by id or name (default: notices of all accounts and for operators)',
+      '--events <kinds>': 'only these kinds of notices, such as balance.low,route.down (default: all)',
+    },
+    sends: 'POST /webhooks',
+    body: ({ url, accountId = null, events }) => ({
+      url,
+      accountId,
+      events: events === undefined ? null : String(events).split(','),
     }),
-  );
-
-  addCommand(webhook, 'deliveries <endpoint>', 'list sent and pending notices of an endpoint, newest first')
-    .option('--limit <count>', 'maximum number of rows', '20')
-    .action(
-      kit.lists<DeliveryResponse>('/webhooks/:endpoint/deliveries', {
-        empty: 'Nothing was sent to this endpoint yet.',
-        columns: [
-          { title: 'notice', cell: (row) => row.noticeId },
-          { title: 'event', cell: (row) => row.event },
-          { title: 'when', cell: (row) => localTime(row.at) },
-          ...columnsOf<DeliveryResponse>('status', 'attempts', 'nextAttemptAt', 'lastStatus', 'lastError'),
-        ],
-      }),
-    );
-
-  addCommand(webhook, 'redeliver <endpoint> <notice>', 'send a notice to an endpoint again, delivered or not', {
-    notice: 'the id of the notice, such as ntc_01…',
-  }).action(
-    kit.sends('POST /webhooks/:endpoint/redeliver', {
-      body: ({ notice }) => ({ noticeId: notice }),
-      text: (_, { endpoint, notice }) => `Queued ${notice}. See: faregate webhook deliveries ${endpoint}`,
-    }),
-  );
-
-  for (const [name, status, description] of [
-    ['disable', 'disabled', 'send nothing to an endpoint until it is enabled'],
-    ['enable', 'active', 'send to an endpoint again, pending notices included'],
-  ] as const) {
-    addCommand(webhook, `${name} <endpoint>`, description).action(
-      kit.sends<WebhookResponse>('PATCH /webhooks/:endpoint', {
-        body: () => ({ status }),
-        text: (changed) => `${changed.id} is ${changed.status}.`,
-      }),
-    );
-  }
-
-  addCommand(webhook, 'delete <endpoint>', 'delete an endpoint and its pending notices').action(
-    kit.sends('DELETE /webhooks/:endpoint', {
-      result: ({ endpoint: id }) => ({ id, deleted: true }),
-      text: (_, { endpoint }) => `Deleted ${endpoint}.`,
-    }),
-  );
-
-  addCommand(
-    webhook,
-    'low-balance <account> [yuan]',
-    'show or set the balance below which notices of a low balance are sent',
-    { yuan: 'the threshold in yuan, or "default" for the one of the configuration' },
-  ).action(
-    kit.changing(async (admin, output, { accountId, yuan }) => {
+    text: ({ id, secret }: NewWebhookResponse) =>
+      `${secret}\n\nThis is the only time the secret is shown. Its endpoint is ${id}.\nTry it: faregate webhook test ${id}`,
+  },
+  list: {
+    about: 'list the endpoints, newest first',
+    with: {
+      '--account <account>': 'only endpoints of this account, by id or name',
+      ...limitOf(50),
+    },
+    lists: '/webhooks',
+    filters: ['accountId'],
+    empty: 'There are no webhook endpoints. Create one: faregate webhook create https://receiver.example/hook',
+    columns: [
+      ...columnsOf<WebhookResponse>('id'),
+      { title: 'account', cell: (row: WebhookResponse) => row.accountId ?? 'operators' },
+      ...columnsOf<WebhookResponse>('url'),
+      { title: 'events', cell: (row: WebhookResponse) => row.events?.join(',') ?? 'all' },
+      ...columnsOf<WebhookResponse>('status', 'failingSince', 'reason: statusReason'),
+    ],
+  },
+  'test <endpoint>': {
+    about: 'send a test notice; "webhook deliveries" shows whether it was delivered',
+    sends: 'POST /webhooks/:endpoint/test',
+    text: ({ noticeId }: QueuedResponse, { endpoint }) => describeQueued(noticeId, endpoint),
+  },
+  'deliveries <endpoint>': {
+    about: 'list sent and pending notices of an endpoint, newest first',
+    with: limitOf(20),
+    lists: '/webhooks/:endpoint/deliveries',
+    empty: 'Nothing was sent to this endpoint yet.',
+    columns: [
+      ...columnsOf<DeliveryResponse>('notice: noticeId', 'event', 'when: at', 'status', 'attempts', 'nextAttemptAt'),
+      ...columnsOf<DeliveryResponse>('lastStatus', 'lastError'),
+    ],
+  },
+  'redeliver <endpoint> <notice>': {
+    about: 'send a notice to an endpoint again, delivered or not',
+    with: { '<notice>': 'the id of the notice, such as ntc_01…' },
+    sends: 'POST /webhooks/:endpoint/redeliver',
+    body: ['noticeId: notice'],
+    text: (_: QueuedResponse, { endpoint, notice }) => describeQueued(notice, endpoint),
+  },
+  'disable <endpoint>': {
+    about: 'send nothing to an endpoint until it is enabled',
+    ...setStatus('disabled'),
+  },
+  'enable <endpoint>': {
+    about: 'send to an endpoint again, pending notices included',
+    ...setStatus('active'),
+  },
+  'delete <endpoint>': {
+    about: 'delete an endpoint and its pending notices',
+    sends: 'DELETE /webhooks/:endpoint',
+    done: 'deleted',
+  },
+  'low-balance <account> [yuan]': {
+    about: 'show or set the balance below which notices of a low balance are sent',
+    with: { '[yuan]': 'the threshold in yuan, or "default" for the one of the configuration' },
+    async changes(admin, output, { accountId, yuan }) {
       const path = `/accounts/${accountId}/low-balance`;
-      const body = { thresholdYuan: yuan === 'default' ? null : yuan };
-      const shown =
-        yuan === undefined
-          ? await admin.request<LowBalanceResponse>('GET', path)
-          : await admin.request<LowBalanceResponse>('PUT', path, body);
+      const body = yuan === undefined ? undefined : { thresholdYuan: yuan === 'default' ? null : yuan };
+      const shown = await admin.request<LowBalanceResponse>(body === undefined ? 'GET' : 'PUT', path, body);
       output.print(shown, () =>
         renderFields([
           ['account', shown.accountId],
@@ -126,6 +101,10 @@ export function webhookCommands(program: Command, kit: CommandKit): void {
           ['default', shown.defaultThresholdYuan ?? 'none'],
         ]),
       );
-    }),
-  );
+    },
+  },
+});
+
+function describeQueued(noticeId: unknown, endpoint: unknown): string {
+  return `Queued ${noticeId}. See: faregate webhook deliveries ${endpoint}`;
 }

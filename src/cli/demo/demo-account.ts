@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isApiKey } from '../../accounting/accounts/key-format.ts';
 import type { History } from '../../accounting/history/history-store.ts';
+import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
+import type { Page } from '../../api/management/response-fields.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { replaceFile } from '../../lib/files/durable-files.ts';
@@ -12,13 +14,13 @@ import type { UserStore } from '../../people/user-store.ts';
 import { makeBareDemo, makeMonth, monthStartMs } from './month/month.ts';
 import { createNewDemo, createPassword, type NewDemo } from './new-demo.ts';
 
-/** Nobody else waits to hash a password, because the gateway does not serve yet. */
+/** The gateway does not serve yet. */
 const NOBODY_WAITS = { network: '', isKnown: true };
 
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
-  /** Name of the user, who is the operator and the owner of the account. */
+  /** The operator, who also owns the account. */
   readonly userName: string;
   /** `null` if the user has changed it. */
   readonly password: string | null;
@@ -31,7 +33,6 @@ interface DemoDependencies {
   readonly writeHistory: (history: History) => Promise<boolean>;
   readonly admin: AdminClient;
   readonly config: Config;
-  /** Whether a new demo contains a month of sample data. */
   readonly hasMonth: boolean;
   readonly clock: Clock;
 }
@@ -56,7 +57,7 @@ export async function ensureDemoAccount(dependencies: DemoDependencies): Promise
   return demo;
 }
 
-/** Creates the demo if the database has no accounts; else returns `null`. */
+/** `null` if the database has accounts. */
 async function createFirst(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount | null> {
   const { dataDir, admin, config, hasMonth, clock } = dependencies;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
@@ -70,7 +71,7 @@ async function createFirst(stored: NewDemo | null, dependencies: DemoDependencie
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
 
-/** Repairs an existing demo, whose file may be lost or come from another machine. */
+/** The file of an existing demo may be lost or come from another machine. */
 async function repairDemo(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount> {
   const { dataDir, users, admin, clock } = dependencies;
   const name = stored?.name ?? 'demo';
@@ -151,13 +152,8 @@ async function store(dataDir: string, demo: NewDemo): Promise<void> {
   await replaceFile(join(dataDir, FILE), JSON.stringify(demo), 0o600);
 }
 
-interface ListedKey {
-  readonly prefix: string;
-  readonly revokedAt: string | null;
-}
-
 async function isKeyStored(demo: NewDemo, admin: AdminClient): Promise<boolean> {
-  const keys = await admin.find<{ data: ListedKey[] }>(`/accounts/${demo.accountId}/keys`);
+  const keys = await admin.find<Page<KeyResponse>>(`/accounts/${demo.accountId}/keys`);
   return (
     keys?.data.some(({ prefix, revokedAt }) => revokedAt === null && demo.key.startsWith(prefix.slice(0, -1))) ?? false
   );

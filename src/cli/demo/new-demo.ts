@@ -14,7 +14,7 @@ export interface NewDemo {
   readonly password: string;
 }
 
-/** Letters and digits that are not easily confused. */
+/** Without characters that are easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
 const GROUPS = 4;
 const GROUP_CHARS = 4;

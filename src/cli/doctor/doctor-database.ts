@@ -16,7 +16,6 @@ const SERVER_MAJOR_MIN = 15;
 const CLOCK_DIFFERENCE_MAX_MS = 2_000;
 const TWO_PHASE_RECOVERY_MAX_MS = 2_000;
 
-/** Checks the database: connection, version, schema, durability, clock. */
 export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
   const name = await describeDatabase(location);
   const isLocal = location.url === '';
@@ -74,7 +73,7 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
   return failed('database', detail, 'Set DATABASE_URL to the primary server.');
 }
 
-/** Checks the connection to each partition. A single one is in the schema of the directory, which is checked already. */
+/** A single partition is in the schema of the directory, which is checked already. */
 async function checkPartitions({ partitions }: Databases): Promise<Finding[]> {
   if (partitions.length === 1) return [];
   const asked = await Promise.allSettled(partitions.map((partition) => readSchemaOf(partition)));
@@ -87,16 +86,15 @@ async function checkPartitions({ partitions }: Databases): Promise<Finding[]> {
   return [failed('partitions', detail, advice)];
 }
 
-/** @param isReached whether all partitions can be reached */
-async function checkSchema(databases: Databases, isReached: boolean): Promise<Finding> {
+async function checkSchema(databases: Databases, areAllReached: boolean): Promise<Finding> {
   const states = await migrationState(databases.directory);
   const missing = states.filter(({ appliedAt }) => appliedAt === null).length;
   if (missing > 0)
     return warning('schema', `${missing} of ${states.length} migrations are not applied`, MIGRATED_AT_START);
-  const outdated = isReached ? await partitionsBehind(databases) : [];
+  const outdated = areAllReached ? await partitionsBehind(databases) : [];
   if (outdated.length > 0)
     return warning('schema', `not up to date: partition ${outdated.join(', ')}`, MIGRATED_AT_START);
-  const where = databases.partitions.length > 1 && isReached ? ', in each partition too' : '';
+  const where = databases.partitions.length > 1 && areAllReached ? ', in each partition too' : '';
   return ok('schema', `all ${states.length} migrations are applied${where}`);
 }
 

@@ -14,7 +14,7 @@ import {
 } from './doctor-machine.ts';
 import { checkProviders } from './doctor-providers.ts';
 
-/** Runs all checks, in the order in which they are printed. An invalid configuration leaves only the first ones. */
+/** The checks in the order in which they are printed. An invalid configuration leaves only the first ones. */
 export async function examine(
   source: ConfigSource,
   environment: Environment,

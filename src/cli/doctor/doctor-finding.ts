@@ -1,4 +1,3 @@
-/** A result of `faregate doctor`. */
 export interface Finding {
   /** What was checked, such as `disk` or `provider acme`. */
   readonly check: string;
@@ -11,19 +10,13 @@ export interface Finding {
 
 export const ok = (check: string, detail: string): Finding => ({ check, state: 'ok', detail });
 
-export const warning = (check: string, detail: string, advice: string): Finding => ({
-  check,
-  state: 'warning',
-  detail,
-  advice,
-});
+const ofState =
+  (state: Finding['state']) =>
+  (check: string, detail: string, advice: string): Finding => ({ check, state, detail, advice });
 
-export const failed = (check: string, detail: string, advice: string): Finding => ({
-  check,
-  state: 'failed',
-  detail,
-  advice,
-});
+export const warning = ofState('warning');
+
+export const failed = ofState('failed');
 
 /** The message or code of an error of the system or the network. */
 export function errorText(error: unknown): string {

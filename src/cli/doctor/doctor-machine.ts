@@ -32,7 +32,7 @@ export function checkVersions(): Finding {
   return failed('versions', versions, advice);
 }
 
-/** Checks the directory of the local database, the journal and uploads. */
+/** The directory of the local database, the journal and uploads. */
 export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const path = resolve(dataDir);
   const existing = nearestExisting(path);
@@ -77,7 +77,6 @@ function checkDisk(path: string): Finding {
   return freeBytes < DISK_FREE_MIN_BYTES ? failed('disk', detail, advice) : warning('disk', detail, advice);
 }
 
-/** Returns the directory, or its nearest existing parent. */
 function nearestExisting(path: string): string {
   try {
     if (statSync(path).isDirectory()) return path;
@@ -101,7 +100,7 @@ function writeDurably(directory: string): void {
   }
 }
 
-/** Compares the limit of open files with the connections of clients; finds nothing if the limit cannot be read. */
+/** Finds nothing if the limit cannot be read. */
 export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
   if (limit === null) return [];
@@ -122,7 +121,6 @@ function openFilesLimit(): number | null {
   }
 }
 
-/** Checks that a gateway can listen on the address, or that one already does. */
 export async function checkAddress({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
   const address = `${host}:${port}`;
   if (port === 0) return ok('address', `${host}, on any free port`);
@@ -136,7 +134,6 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   return failed('address', `${address} is taken by another program`, advice);
 }
 
-/** Like `checkAddress`, for the address of the metrics. Finds nothing if the metrics have no separate address. */
 export async function checkMetricsAddress({ host, port, metrics }: Config['server']): Promise<Finding[]> {
   if (metrics === undefined) return [];
   const check = 'metrics address';

@@ -1,27 +1,23 @@
-import type { Command } from 'commander';
 import { escapeText } from '../../lib/plain-text.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { findConfigSource, loadForCommand } from '../environment.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import type { Finding } from './doctor-finding.ts';
 
-export function doctorCommand(program: Command, kit: CommandKit): void {
-  addCommand(
-    program,
-    'doctor',
-    'check everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
+export const doctorCommands: CommandRows = {
+  doctor: {
+    about:
+      'check everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
       'providers (without their credentials); exit code 1 if something fails',
-  ).action(
-    kit.plain(async (flags, output) => {
-      const { environment } = kit.process;
+    async runs(flags, output, _given, { environment }) {
       const source = findConfigSource(flags, environment);
       // Imported here, because `--help` does not need the HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
       const findings = await examine(source, environment, () => loadForCommand(flags, environment));
       output.print(findings, () => findings.map(describe).join('\n'));
       return findings.some(({ state }) => state === 'failed') ? 1 : 0;
-    }),
-  );
-}
+    },
+  },
+};
 
 const WORDS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' };
 const CHECK_WIDTH = 16;

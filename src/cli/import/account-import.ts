@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import type { CreatedKey } from '../../api/keys/key-keeper.ts';
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import type { PlansResponse } from '../../api/plans/admin.ts';
 import { CliError } from '../command.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
+import type { CommandRows } from '../command-rows.ts';
 import { listAll } from '../pages.ts';
-import { createProgress } from '../progress.ts';
 import type { KeysFile } from './import-keys-file.ts';
 import type { ImportRow } from './import-rows.ts';
 import { importEach, importKey } from './repeats.ts';
@@ -41,49 +39,44 @@ interface ImportedAccount {
   readonly keyId: string | null;
 }
 
-export function accountImportCommand(account: Command, kit: CommandKit): void {
-  addCommand(
-    account,
-    'import <file>',
-    'create accounts with balances, plans and keys from a CSV file; safe to repeat',
-    { file: 'a CSV file in UTF-8' },
-  )
-    .option('--keys <file>', 'where new keys go; "-" is standard output')
-    .option('--dry-run', 'only check the file')
-    .addHelpText('after', HELP)
-    .action(
-      kit.changing(async (admin, output, given) => {
-        const file = String(given.file);
-        const { readImportRows } = await import('./import-rows.ts');
-        const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
-        const { data: plans } = await admin.request<PlansResponse>('GET', '/plans');
-        const planIds = plans.map(({ id }) => id);
-        const rows = readImportRows(file, await readInput(file), planIds);
-        if (given.dryRun === true) {
-          output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was created.`);
-          return 0;
-        }
-        const isPrinted = given.keys === '-';
-        const keysPath = isPrinted ? null : String(given.keys ?? `${file.replace(/\.csv$/i, '')}.keys.csv`);
-        const hasKeys = rows.some(({ keyName }) => keyName !== null);
-        const keys = keysPath === null || !hasKeys ? printedKeys(kit.process) : await openKeysFile(keysPath);
-        const progress = createProgress(kit.process);
-        try {
-          const located = rows.map((row) => ({ ...row, at: `${file}:${row.line}: ` }));
-          const options = { noun: 'row', progress, otherwise: IMPORTED_OTHERWISE };
-          const imported = await importEach(located, options, (row) => importRow(admin, row, keys));
-          progress.end();
-          const text = describe(imported, keysPath);
-          if (isPrinted) kit.process.writeError(`${text}\n`);
-          else output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () => text);
-          return imported.some(({ key }) => key === 'lost') ? 1 : 0;
-        } finally {
-          progress.end();
-          await keys.close();
-        }
-      }),
-    );
-}
+export const accountImport: CommandRows = {
+  'import <file>': {
+    about: 'create accounts with balances, plans and keys from a CSV file; safe to repeat',
+    with: {
+      '<file>': 'a CSV file in UTF-8',
+      '--keys <file>': 'where new keys go; "-" is standard output',
+      '--dry-run': 'only check the file',
+    },
+    help: HELP,
+    async changes(admin, output, given, process) {
+      const file = String(given.file);
+      const { readImportRows } = await import('./import-rows.ts');
+      const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
+      const { data: plans } = await admin.request<PlansResponse>('GET', '/plans');
+      const planIds = plans.map(({ id }) => id);
+      const rows = readImportRows(file, await readInput(file), planIds);
+      if (given.dryRun === true) {
+        output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was created.`);
+        return 0;
+      }
+      const isPrinted = given.keys === '-';
+      const keysPath = isPrinted ? null : String(given.keys ?? `${file.replace(/\.csv$/i, '')}.keys.csv`);
+      const hasKeys = rows.some(({ keyName }) => keyName !== null);
+      const keys = keysPath === null || !hasKeys ? printedKeys(process) : await openKeysFile(keysPath);
+      try {
+        const located = rows.map((row) => ({ ...row, at: `${file}:${row.line}: ` }));
+        const options = { noun: 'row', process, otherwise: IMPORTED_OTHERWISE };
+        const imported = await importEach(located, options, (row) => importRow(admin, row, keys));
+        const text = describe(imported, keysPath);
+        if (isPrinted) process.writeError(`${text}\n`);
+        else output.print({ accounts: imported, keysFile: hasKeys ? keysPath : null }, () => text);
+        return imported.some(({ key }) => key === 'lost') ? 1 : 0;
+      } finally {
+        await keys.close();
+      }
+    },
+  },
+};
 
 async function readInput(file: string): Promise<Uint8Array> {
   try {

@@ -7,12 +7,7 @@ import type { ForeignBooks } from './foreign-books.ts';
 import { amountOf, bodyOfAccount, bodyOfKey } from './foreign-import.ts';
 import { refuseProblems } from './repeats.ts';
 
-/**
- * Checks accounts and keys of another gateway with the schemas of the admin API, so that invalid ones are found before anything is
- * imported.
- *
- * @throws CliError that names what cannot be imported
- */
+/** @throws CliError that names what the schemas of the admin API refuse, before anything is imported */
 export function checkBooks({ accounts }: ForeignBooks): void {
   const problems: string[] = [];
   const check = (where: string, schema: z.ZodType, value: unknown): void => {

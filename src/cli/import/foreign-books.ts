@@ -6,7 +6,7 @@ import type { RateMaxima } from '../../accounting/reservations/rate-defaults.ts'
 export interface ForeignBooks {
   /** The program, such as `one-api`, and the label of the database if it has one. */
   readonly source: string;
-  /** Version of the program, as shown to people. */
+  /** For people. */
   readonly version: string;
   readonly accounts: readonly ForeignAccount[];
   readonly leftOut: readonly LeftOut[];
@@ -26,14 +26,14 @@ export interface ForeignAccount {
 export interface ForeignKey {
   readonly ref: string;
   readonly name: string;
-  /** SHA-256 of the text that clients send. */
+  /** Of the text that clients send. */
   readonly sha256: Buffer;
   /** The part of the key that lists show. */
   readonly prefix: string;
   readonly isRevoked: boolean;
   readonly expiresAt: Date | null;
   readonly limits: Partial<KeyLimits>;
-  /** Limits per minute; absent if there are none. */
+  /** Per minute. */
   readonly rates?: RateMaxima;
   readonly allowed: AllowLists;
 }

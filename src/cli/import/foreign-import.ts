@@ -2,8 +2,8 @@ import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import type { AccountResponse } from '../../api/management/wire.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { CliProcess } from '../command.ts';
 import { listAll } from '../pages.ts';
-import type { Progress } from '../progress.ts';
 import type { ForeignAccount, ForeignBooks, ForeignKey } from './foreign-books.ts';
 import { importEach, importKey } from './repeats.ts';
 
@@ -15,15 +15,14 @@ export interface WrittenAccount {
 }
 
 /**
- * Writes the accounts of another gateway through the admin API. Each account takes several requests, which are safe to repeat: the account
- * and its balance have idempotency keys derived from its reference, and an API key is identified by its hash. So an interrupted import is
- * continued by running it again, and repeating a complete one changes nothing. Keys are written last, so that no call uses a half-imported
- * account.
+ * Writes the accounts of another gateway through the admin API. All requests are safe to repeat: the account and its balance have
+ * idempotency keys derived from its reference, and an API key is identified by its hash. Keys are written last, so that no call uses a
+ * half-imported account.
  *
  * @throws CliError with the number of complete accounts
  */
-export function writeBooks(admin: AdminClient, books: ForeignBooks, progress: Progress): Promise<WrittenAccount[]> {
-  const options = { noun: 'account', progress, otherwise: IMPORTED_OTHERWISE };
+export function writeBooks(admin: AdminClient, books: ForeignBooks, process: CliProcess): Promise<WrittenAccount[]> {
+  const options = { noun: 'account', process, otherwise: IMPORTED_OTHERWISE };
   return importEach(books.accounts, options, (account) => writeAccount(admin, books, account));
 }
 
@@ -55,18 +54,13 @@ async function writeAccount(
   return { name, accountId, balanceYuan: amountOf(account), keys: keys.length };
 }
 
-/** The request body that creates an account. */
-export function bodyOfAccount({ name, email }: ForeignAccount): object {
-  return { name, email, verified: true };
-}
+export const bodyOfAccount = ({ name, email }: ForeignAccount): object => ({ name, email, verified: true });
 
-export function amountOf({ balanceNano }: ForeignAccount): string {
-  return formatYuan(balanceNano);
-}
+export const amountOf = ({ balanceNano }: ForeignAccount): string => formatYuan(balanceNano);
 
-/** The request body that imports a key. */
 export function bodyOfKey(key: ForeignKey): object {
-  const { name, sha256, prefix, isRevoked, expiresAt, allowed } = key;
+  const { name, sha256, prefix, isRevoked, expiresAt, allowed, limits, rates } = key;
+  const yuan = (nano: bigint | null | undefined) => (nano == null ? undefined : formatYuan(nano));
   return {
     name,
     sha256: sha256.toString('hex'),
@@ -75,13 +69,6 @@ export function bodyOfKey(key: ForeignKey): object {
     expiresAt: expiresAt?.toISOString(),
     allowedModels: allowed.models ?? undefined,
     allowedNetworks: allowed.networks ?? undefined,
-    ...limitsOf(key),
-  };
-}
-
-function limitsOf({ limits, rates }: ForeignKey): object {
-  const yuan = (nano: bigint | null | undefined) => (nano == null ? undefined : formatYuan(nano));
-  return {
     dailySpendCapYuan: yuan(limits.dailySpendCapNano),
     weeklySpendCapYuan: yuan(limits.weeklySpendCapNano),
     monthlySpendCapYuan: yuan(limits.monthlySpendCapNano),

@@ -6,7 +6,6 @@ import { csvLine } from '../../lib/csv.ts';
 import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { CliError, type CliProcess } from '../command.ts';
 
-/** A key that an import has created. Its text is shown nowhere else. */
 interface ImportedKey {
   readonly name: string;
   readonly accountId: string;
@@ -26,7 +25,6 @@ export interface KeysFile {
 const HEAD = ['name', 'account_id', 'key_name', 'key_id', 'key'] as const;
 const OWNER_ONLY = 0o600;
 
-/** Prints keys to standard output. */
 export function printedKeys({ writeOut }: Pick<CliProcess, 'writeOut'>): KeysFile {
   let isBegun = false;
   return {
@@ -59,7 +57,7 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
     await file.close();
     throw error;
   }
-  const made = known?.made ?? new Set();
+  const made = known?.made ?? new Set<string>();
   return {
     has: (accountId, keyName) => made.has(idOf(accountId, keyName)),
     async add(key) {
@@ -70,15 +68,8 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
   };
 }
 
-interface Known {
-  readonly made: Set<string>;
-  /** Whether an earlier run was stopped before it wrote anything. */
-  readonly isEmpty: boolean;
-  /** Whether an earlier run was stopped in the middle of a line. */
-  readonly isCut: boolean;
-}
-
-async function readKnown(path: string): Promise<Known | null> {
+/** The keys of an earlier run. `isEmpty`, `isCut`: whether it was stopped before its first line, or in the middle of a line. */
+async function readKnown(path: string) {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -86,7 +77,7 @@ async function readKnown(path: string): Promise<Known | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  if (text === '') return { made: new Set(), isEmpty: true, isCut: false };
+  if (text === '') return { made: new Set<string>(), isEmpty: true, isCut: false };
   const [head, ...rows] = text.split('\n').map(readLine);
   if (JSON.stringify(head) !== JSON.stringify(HEAD)) {
     throw new CliError(
@@ -106,10 +97,7 @@ function readLine(line: string): string[] {
   }
 }
 
-/**
- * Compares cells in the form they have in a line, because files of earlier versions lack the apostrophe before a name that begins like a
- * formula.
- */
+/** Cells are compared as written: files of earlier versions lack the apostrophe before a name that begins like a formula. */
 const idOf = (accountId: string, keyName: string): string => csvLine([accountId, keyName]);
 
 const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];

@@ -5,9 +5,9 @@ import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** An account to create. All texts are unchanged from the file, and valid for the admin API. */
+/** An account to create, with texts as in the file. */
 export interface ImportRow {
-  /** Line number in the file, from 1. */
+  /** Counts from 1. */
   readonly line: number;
   readonly name: string;
   readonly email: string | null;
@@ -93,20 +93,14 @@ function readCells(file: string, text: string): Cells[] {
   });
 }
 
-/** Number of cells in the first line. */
 function countIn(text: string, delimiter: string): number {
   return text.split('\n', 1)[0]!.split(delimiter).length;
 }
 
-interface Parsed {
-  readonly record: string[];
-  readonly info: { readonly lines: number };
-}
-
-function parseCsv(file: string, text: string, delimiter: string): Parsed[] {
+function parseCsv(file: string, text: string, delimiter: string) {
   try {
     const options = { bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
-    return parse(text, options) as unknown as Parsed[];
+    return parse(text, options) as unknown as { record: string[]; info: { lines: number } }[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new CliError(`${file}: The file is not CSV: ${error.message}`, { cause: error });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AdminClientError } from '../../api/management/admin-client-error.ts';
-import { CliError } from '../command.ts';
-import type { Progress } from '../progress.ts';
+import { CliError, type CliProcess } from '../command.ts';
+import { withProgress } from '../progress.ts';
 
 /** The idempotency key of an account, derived from the values that identify the account in each run of an import. */
 export function importKey(...identity: readonly (string | null)[]): string {
@@ -9,37 +9,35 @@ export function importKey(...identity: readonly (string | null)[]): string {
 }
 
 interface ImportOptions {
-  /** What the items are called, such as `row`. */
+  /** Such as `row`. */
   readonly noun: string;
-  readonly progress: Progress;
+  readonly process: CliProcess;
   /** The message if an account was imported before with other values. */
   readonly otherwise: string;
 }
 
-/**
- * Imports accounts one after the other.
- *
- * @throws CliError with the account that failed and the number of complete ones
- */
-export async function importEach<Item extends { readonly name: string; readonly at?: string }, Imported>(
+/** @throws CliError with the account that failed and the number of complete ones */
+export function importEach<Item extends { readonly name: string; readonly at?: string }, Imported>(
   items: readonly Item[],
-  { noun, progress, otherwise }: ImportOptions,
+  { noun, process, otherwise }: ImportOptions,
   importOne: (item: Item) => Promise<Imported>,
 ): Promise<Imported[]> {
-  const imported: Imported[] = [];
-  for (const item of items) {
-    progress.show(`${noun} ${imported.length + 1} of ${items.length}: ${item.name}`);
-    try {
-      imported.push(await importOne(item));
-    } catch (error) {
-      if (!(error instanceof AdminClientError)) throw error;
-      const { code, message } = error;
-      const isOther = code === 'conflict_error' && message.includes('Idempotency-Key');
-      const done = `${imported.length} of ${items.length} ${noun}s are done; run the command again to continue.`;
-      throw new CliError(`${item.at ?? ''}${item.name}: ${isOther ? otherwise : message}\n${done}`, { cause: error });
+  return withProgress(process, async (progress) => {
+    const imported: Imported[] = [];
+    for (const item of items) {
+      progress.show(`${noun} ${imported.length + 1} of ${items.length}: ${item.name}`);
+      try {
+        imported.push(await importOne(item));
+      } catch (error) {
+        if (!(error instanceof AdminClientError)) throw error;
+        const { code, message } = error;
+        const isOther = code === 'conflict_error' && message.includes('Idempotency-Key');
+        const done = `${imported.length} of ${items.length} ${noun}s are done; run the command again to continue.`;
+        throw new CliError(`${item.at ?? ''}${item.name}: ${isOther ? otherwise : message}\n${done}`, { cause: error });
+      }
     }
-  }
-  return imported;
+    return imported;
+  });
 }
 
 const PROBLEMS_MAX = 20;

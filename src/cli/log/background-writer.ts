@@ -5,7 +5,7 @@ import { close, write, writeSync } from 'node:fs';
  * more than half of the cost of a line if 32 KiB are written at a time, and a fifth with 128 KiB.
  */
 const CHUNK_BYTES = 128 * 1024;
-/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
+/** For a UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
 /** Delay before a busy destination is retried. */
 const RETRY_MS = 100;
@@ -20,9 +20,9 @@ interface Chunk {
 }
 
 export interface WriterEvents {
-  /** Called when no bytes are left that have to be written now. */
+  /** No bytes are left that have to be written now. */
   onIdle(): void;
-  /** Called when a write has failed. Its bytes stay pending, and are retried with the next ones. */
+  /** A write has failed. Its bytes are retried with the next ones. */
   onError(): void;
 }
 
@@ -34,7 +34,6 @@ export class BackgroundWriter {
   readonly #fd: number;
   readonly #events: WriterEvents;
   readonly #chunkBytes: number;
-  /** Receives appended bytes. */
   #filling: Chunk;
   /** Complete chunks, the next one first. */
   readonly #full: Chunk[] = [];
@@ -55,7 +54,6 @@ export class BackgroundWriter {
     this.#filling = newChunk(chunkBytes);
   }
 
-  /** Number of appended bytes that are not written yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -85,7 +83,6 @@ export class BackgroundWriter {
     }
   }
 
-  /** Starts to write all pending bytes in the background. */
   flush(): void {
     this.#isDue = true;
     this.#writeNext();

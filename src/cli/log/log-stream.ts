@@ -16,7 +16,6 @@ const PIPE_BUF = 4_096;
 const WARNING = 40;
 
 interface LogStreamOptions {
-  /** A file descriptor or a path. */
   readonly destination: number | string;
   readonly format: LogFormat;
   /** Whether each line is written synchronously, for commands that end soon. */
@@ -26,7 +25,7 @@ interface LogStreamOptions {
    * of at most that size. A longer line is written alone.
    */
   readonly isShared?: boolean;
-  /** For tests: replaces `WAITING_BYTES_MAX`. */
+  /** For tests. */
   readonly waitingBytesMax?: number;
 }
 
@@ -66,7 +65,7 @@ export class LogStream {
     if (!isSync) process.on('exit', this.#writeRest);
   }
 
-  /** Number of dropped lines that the log does not report yet. */
+  /** Lines that the log does not report as dropped yet. */
   get droppedLines(): number {
     return this.#droppedLines;
   }
@@ -101,7 +100,6 @@ export class LogStream {
     });
   }
 
-  /** Returns false if the line does not fit. */
   #append(line: string): boolean {
     if (this.format === 'json') {
       if (!this.#fits(line.length)) return false;

@@ -8,7 +8,6 @@ export interface RouteTo {
   readonly protocol: string;
 }
 
-/** The `models` section of a configuration, for review. */
 export function modelsYaml(
   { models, notPriced }: ModelList,
   providers: readonly RouteTo[],

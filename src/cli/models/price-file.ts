@@ -2,7 +2,6 @@ import { isRecord } from '../../lib/json/json.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano } from '../decimal.ts';
 
-/** An entry of LiteLLM's file. */
 export type Entry = Readonly<Record<string, unknown>>;
 
 /** A price list of the configuration: amounts in yuan as text, and tables of them. */
@@ -95,7 +94,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     return 'no price of output';
   if (!tokens.has('input')) return 'no price of input';
 
-  /** Whether reasoning tokens, which are counted as output, have another price than output. */
+  /** Reasoning tokens are counted as output. */
   const hasOwnReasoning = (list: ReadonlyMap<string, Decimal>, suffix: string): boolean => {
     const [reasoning, output] = [take(`output_cost_per_reasoning_token${suffix}`), list.get('output')];
     return reasoning !== null && (output === undefined || !isSame(reasoning, output));
@@ -140,20 +139,12 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
 
   const listIn = (rate: Decimal): PriceList => ({
     ...inYuan(tokens, rate),
-    ...(search === null ? {} : { perWebSearch: text(search, rate, ONE) }),
-    ...(tiers.size === 0
-      ? {}
-      : { serviceTiers: Object.fromEntries([...tiers].map(([tier, factor]) => [tier, formatYuan(toNano(factor))])) }),
+    ...(search !== null && { perWebSearch: text(search, rate, ONE) }),
+    ...(tiers.size > 0 && { serviceTiers: mapped(tiers, (factor) => formatYuan(toNano(factor))) }),
     ...terms,
-    ...(steps.size === 0
-      ? {}
-      : { above: Object.fromEntries([...steps].map(([above, step]) => [above, inYuan(step, rate)])) }),
+    ...(steps.size > 0 && { above: mapped(steps, (step) => inYuan(step, rate)) }),
   });
-  return {
-    cost: listIn(rates.cost),
-    price: listIn(rates.price),
-    unpriced: unpriced(),
-  };
+  return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
 }
 
 /** Converts a list of ranges of input length to the keys that other entries use; `null` if the ranges are not contiguous. */
@@ -182,8 +173,11 @@ const isPriced = (value: unknown): boolean => typeof value === 'object' || readD
 const text = (perUnit: Decimal, rate: Decimal, units: Decimal): string =>
   formatYuan(toNano(times(times(perUnit, units), rate)));
 
+const mapped = <Value>(map: ReadonlyMap<string, Value>, change: (value: Value) => string | PriceList): PriceList =>
+  Object.fromEntries([...map].map(([name, value]) => [name, change(value)]));
+
 const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList =>
-  Object.fromEntries([...tokens].map(([name, perToken]) => [name, text(perToken, rate, MILLION)]));
+  mapped(tokens, (perToken) => text(perToken, rate, MILLION));
 
 /** The factor between the prices of a tier and the usual prices; `null` if it is not the same for all of them. */
 function factorOf(

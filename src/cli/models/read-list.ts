@@ -6,12 +6,12 @@ import { isZero, readDecimal } from '../decimal.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 export interface ModelDraft extends PricedEntry {
-  /** Name of the model, here and at the provider. */
+  /** Here and at the provider. */
   readonly id: string;
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
-  /** Remarks that the price file has about the model. */
+  /** Remarks of the price file. */
   readonly notes: readonly string[];
 }
 
@@ -93,7 +93,6 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
   return { models, notPriced };
 }
 
-/** @throws CliError */
 function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
   if (priceFileNames !== null) return priceFileNames;
   throw new CliError(
@@ -111,7 +110,7 @@ function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
 
 const costOf = (draft: ModelDraft | string | undefined): unknown => typeof draft === 'object' && draft.cost;
 
-/** Returns a priced model, or the reason why it is left out. */
+/** A priced model, or the reason why it is left out. */
 function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelDraft | string {
   const operations = operationsOf(id, entry, vendor);
   if (typeof operations === 'string') return operations;
@@ -131,7 +130,7 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
   return name === undefined ? key : key.slice(name.length + 1);
 };
 
-/** Returns the operations that the addresses serve, or the reason why there are none. */
+/** The operations that the addresses serve, or the reason why there are none. */
 function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
   if (id.startsWith('ft:')) return 'a fine-tuned model has a different name for each owner';
   const outputs = listOf(entry.supported_output_modalities);
@@ -187,14 +186,7 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
     if (id === '' || !isWanted(id)) continue;
     const read = isRecord(entry.pricing) ? readPricing(entry.pricing, rates) : 'the list has no price';
     if (typeof read === 'string') notPriced.push({ id, why: read });
-    else
-      models.push({
-        id,
-        operations: vendor.protocols,
-        ...limitsOf(entry.context_length, null),
-        ...read,
-        notes: [],
-      });
+    else models.push({ id, operations: vendor.protocols, ...limitsOf(entry.context_length, null), ...read, notes: [] });
   }
   if (models.length + notPriced.length === 0) throw new CliError(`The list has no matching model of ${vendor.title}.`);
   return { models, notPriced };

@@ -1,9 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/**
- * A message of `node:cluster` that passes a connection to a worker. The worker acknowledges it after it has accepted or refused the
- * connection.
- */
+/** `newconn` passes a connection to a worker, which acknowledges it after it has accepted or refused it. */
 interface ClusterMessage {
   readonly act?: unknown;
   readonly seq?: unknown;
@@ -19,8 +16,7 @@ type Send = (message: ClusterMessage, handle?: ConnectionHandle, ...rest: unknow
 /**
  * Tracks the connections that the primary passes to a worker.
  *
- * @returns a function that closes the connections that the worker has not acknowledged. Call it when the worker has exited: `node:cluster`
- * keeps these connections open forever, and their clients wait.
+ * @returns closes the unacknowledged ones after the worker has exited: `node:cluster` keeps them open forever
  */
 export function watchDealtConnections(worker: ChildProcess): () => void {
   const dealt = new Map<unknown, ConnectionHandle>();

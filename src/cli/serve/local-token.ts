@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto';
 
-/** A new admin token for command lines on this machine. */
+/** An admin token for command lines on this machine. */
 export const newLocalToken = (): string => randomBytes(24).toString('base64url');

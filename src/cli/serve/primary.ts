@@ -53,10 +53,7 @@ export async function servePrimary(
   const isLocal = config.database.url === '';
   const local = isLocal ? await startOwnServer(config.database, logger, (message) => logger.warn({}, message)) : null;
   const localToken = newLocalToken();
-  const shared = {
-    [WORKER_TOKEN_VARIABLE]: localToken,
-    ...(local !== null && { DATABASE_URL: local.url }),
-  };
+  const shared = { [WORKER_TOKEN_VARIABLE]: localToken, ...(local !== null && { DATABASE_URL: local.url }) };
   const guesses = guessHandlers(createGuesses(() => performance.now()));
   const all = new AllWorkers(() => supervisor.workers);
   const supervisor = new Supervisor({
@@ -88,7 +85,7 @@ export async function servePrimary(
     process.kill(process.pid, signal);
   };
   const onReload = (): void => supervisor.reload();
-  let metrics: { close(): Promise<void> } | null = null;
+  let metrics: Awaited<ReturnType<typeof serveMetricsOfAll>> = null;
   try {
     // The metrics server starts first, so that an address in use is reported before workers start.
     metrics = await serveMetricsOfAll(config, all, logger);
@@ -108,12 +105,7 @@ export async function servePrimary(
   }
 }
 
-/** Serves health and metrics of all workers at `server.metrics`; does nothing without that setting. */
-async function serveMetricsOfAll(
-  config: Config,
-  all: AllWorkers,
-  logger: Logger,
-): Promise<{ close(): Promise<void> } | null> {
+async function serveMetricsOfAll(config: Config, all: AllWorkers, logger: Logger) {
   const address = config.server.metrics;
   if (address === undefined) return null;
   const { createMetricsServer } = await import('../../api/metrics-server.ts');

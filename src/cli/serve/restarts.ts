@@ -1,8 +1,6 @@
-/** The recent failures of a worker's processes. */
 export interface WorkerHistory {
-  /** Consecutive failed starts. */
   readonly failedStarts: number;
-  /** Consecutive processes that died soon after they had started to serve. */
+  /** Processes in a row that died soon after they had started to serve. */
   readonly soonDead: number;
 }
 
@@ -16,7 +14,6 @@ export interface Restart {
   readonly afterMs: number | null;
 }
 
-/** A process that has served for longer than this is not counted in `soonDead`. */
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;

@@ -29,8 +29,7 @@ import type { WorkerProcess } from './worker-process.ts';
  * Starts the gateway and serves until SIGTERM or SIGINT. A signal during the start cancels it. After SIGTERM, the gateway serves for another
  * `server.drainDelay`, while `/readyz` fails, so that load balancers send calls elsewhere.
  *
- * @param simulator resolves to the simulated provider of the demo once it has started; `null` if the gateway is not the demo
- * @param worker this process, if it is one of several workers: it gets signals from the primary, which prints messages for all workers
+ * @param simulator the provider of the demo; `null` if the gateway is not the demo
  * @returns the exit code
  */
 export async function serveGateway(

@@ -1,42 +1,40 @@
 import { availableParallelism } from 'node:os';
-import type { Command } from 'commander';
+import type { CommandRows } from '../command-rows.ts';
 import { startSimulator } from '../demo/start-simulator.ts';
-import { addCommand, type CommandKit } from '../kit.ts';
 import { workersAsked } from './worker-count.ts';
 import { thisWorker } from './worker-process.ts';
 
-export function serveCommand(program: Command, kit: CommandKit): void {
-  const { environment } = kit.process;
-  addCommand(program, 'serve', 'run the gateway (without a configuration file: a demo)')
-    .option('--host <host>', 'where to listen (default: $HOST or the configuration)')
-    .option('--port <port>', 'where to listen; 0 picks a free port (default: $PORT or the configuration)')
-    .option(
-      '--workers <number>',
-      'processes that serve, on PostgreSQL; auto: one per core (default: $FAREGATE_WORKERS or 1)',
-    )
-    .action(
-      kit.plain(async (flags) => {
-        const worker = thisWorker(environment);
-        const asked = worker === null ? workersAsked(flags, environment) : 1;
-        if (asked !== 1) {
-          const { servePrimary } = await import('./primary.ts');
-          const code = await servePrimary(flags, kit.process, asked, availableParallelism());
-          if (code !== null) return code;
-        }
-        const { findConfigSource } = await import('../environment.ts');
-        // Started before the gateway is loaded, so that both load at the same time.
-        const simulator = findConfigSource(flags, environment).isDemo ? startSimulator() : null;
-        // A failure is ignored here, because it is reported when the gateway awaits the address.
-        const ended = simulator?.then(
-          ({ stop }) => stop,
-          () => () => undefined,
-        );
-        try {
-          const { serveGateway } = await import('./serve-gateway.ts');
-          return await serveGateway(flags, kit.process, simulator, worker);
-        } finally {
-          (await ended)?.();
-        }
-      }),
-    );
-}
+export const serveCommands: CommandRows = {
+  serve: {
+    about: 'run the gateway (without a configuration file: a demo)',
+    with: {
+      '--host <host>': 'where to listen (default: $HOST or the configuration)',
+      '--port <port>': 'where to listen; 0 picks a free port (default: $PORT or the configuration)',
+      '--workers <number>': 'processes that serve, on PostgreSQL; auto: one per core (default: $FAREGATE_WORKERS or 1)',
+    },
+    async runs(flags, _output, _given, process) {
+      const { environment } = process;
+      const worker = thisWorker(environment);
+      const asked = worker === null ? workersAsked(flags, environment) : 1;
+      if (asked !== 1) {
+        const { servePrimary } = await import('./primary.ts');
+        const code = await servePrimary(flags, process, asked, availableParallelism());
+        if (code !== null) return code;
+      }
+      const { findConfigSource } = await import('../environment.ts');
+      // Started before the gateway is loaded, so that both load at the same time.
+      const simulator = findConfigSource(flags, environment).isDemo ? startSimulator() : null;
+      // A failure is ignored here, because it is reported when the gateway awaits the address.
+      const ended = simulator?.then(
+        ({ stop }) => stop,
+        () => () => undefined,
+      );
+      try {
+        const { serveGateway } = await import('./serve-gateway.ts');
+        return await serveGateway(flags, process, simulator, worker);
+      } finally {
+        (await ended)?.();
+      }
+    },
+  },
+};

@@ -16,7 +16,6 @@ interface SignalSource {
  * from a terminal.
  */
 export class StopSignals {
-  /** Resolves with the first signal. */
   readonly first: Promise<StopSignal>;
   /** Aborted by the first signal, to cancel a start. */
   readonly begun: AbortSignal;
@@ -58,7 +57,6 @@ export class StopSignals {
   }
 }
 
-/** A signal has cancelled the start. */
 export class StoppedError extends Error {
   constructor() {
     super('A signal cancelled the start.');

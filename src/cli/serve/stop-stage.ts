@@ -10,7 +10,7 @@ export type StopStage = 'running' | 'delaying' | 'closing';
 
 interface StopStep {
   readonly stage: StopStage;
-  /** `relay`: pass the signal on to every worker; `end`: kill all processes. */
+  /** Pass the signal on to every worker, or kill all processes. */
   readonly act: 'relay' | 'end';
 }
 

@@ -22,13 +22,10 @@ export interface ForkedWorker {
 interface SupervisorOptions {
   readonly count: number;
   readonly logger: Logger;
-  /** A monotonic clock. */
   readonly nowMs: () => number;
-  /** Starts the process of a worker. */
   readonly fork: (number: number, handlers: Handlers) => ForkedWorker;
-  /** Called once, when all workers serve. */
+  /** All workers serve. */
   readonly onUp: (workers: readonly RunningWorker[], url: string) => void;
-  /** Called when the process of a worker has exited. */
   readonly onLeft: (number: number) => void;
 }
 
@@ -37,13 +34,11 @@ interface RunningWorker {
   readonly process: number;
 }
 
-/** A worker and its current process. */
+/** A worker with its current process. */
 interface Slot {
   readonly number: number;
   process: ForkedWorker | null;
-  /** When its process began to serve; `null` until then. */
   servesSinceMs: number | null;
-  /** The error with which its process failed to start. */
   startFailure: string | null;
   history: WorkerHistory;
   restart: NodeJS.Timeout | null;
@@ -108,7 +103,6 @@ export class Supervisor {
     return 'passed on';
   }
 
-  /** Makes all workers reload the configuration. */
   reload(): void {
     this.#tell('SIGHUP');
   }

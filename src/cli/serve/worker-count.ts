@@ -6,7 +6,7 @@ const WORKERS_MAX = 128;
 
 export type WorkersAsked = number | 'auto';
 
-/** The number of workers that the flag or the environment requests; by default 1. @throws UsageError */
+/** By default 1. @throws UsageError */
 export function workersAsked({ workers }: GlobalFlags, environment: Environment): WorkersAsked {
   const text = workers ?? (environment.FAREGATE_WORKERS || '1');
   if (text === 'auto') return 'auto';
@@ -16,17 +16,12 @@ export function workersAsked({ workers }: GlobalFlags, environment: Environment)
   throw new UsageError(`${source}: Expected a whole number from 1 to ${WORKERS_MAX}, or "auto".`);
 }
 
-interface Served {
-  readonly isDemo: boolean;
-  readonly cores: number;
-}
-
 /**
  * The number of workers that serve. `auto` is one per core, or 1 for the demo.
  *
  * @throws CliError if several workers are requested for the demo
  */
-export function workersFor(asked: WorkersAsked, { isDemo, cores }: Served): number {
+export function workersFor(asked: WorkersAsked, { isDemo, cores }: { isDemo: boolean; cores: number }): number {
   if (asked === 'auto') return isDemo ? 1 : Math.min(cores, WORKERS_MAX);
   if (asked > 1 && isDemo) {
     throw new CliError(

@@ -21,7 +21,7 @@ export interface WorkerServes {
 
 type LogFormat = Config['log']['format'];
 
-/** What the primary requests from a running worker. */
+/** What the primary requests. */
 interface WorkerOwn {
   readonly report: () => Promise<MetricsReport>;
   readonly readReadiness: () => Promise<Readiness>;
@@ -29,7 +29,7 @@ interface WorkerOwn {
 
 export type WorkerProcess = ReturnType<typeof createWorkerProcess>;
 
-/** This process as a worker; `null` if it is not one. */
+/** `null` if this process is not a worker. */
 export function thisWorker(environment: Environment): WorkerProcess | null {
   const named = /^(\d+)\/(\d+)$/.exec(environment[WORKER_VARIABLE] ?? '');
   if (!cluster.isWorker || cluster.worker === undefined || named === null) return null;
@@ -37,7 +37,6 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
   return createWorkerProcess(part, environment[WORKER_TOKEN_VARIABLE] ?? null);
 }
 
-/** The worker's end of the connection to the primary. */
 function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
@@ -61,7 +60,7 @@ function createWorkerProcess(part: Part, localToken: string | null) {
   return {
     part,
     localToken,
-    /** Number of this worker for logs; the first one is 1. */
+    /** Counts from 1. */
     number: part.index + 1,
     /** Emits the signals from the primary, and SIGINT if the primary dies, because no new connections arrive after that. */
     signals,
@@ -75,13 +74,10 @@ function createWorkerProcess(part: Part, localToken: string | null) {
       own = wired;
     },
     serves: (where: WorkerServes) => primary.tell('serves', where),
-    /** Reports a failed start, with a message for people. */
     cannotStart: (message: string) => primary.tell('cannotStart', message),
-    /** Makes the primary log in the same format. */
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
-    /** Reports that this worker accepts no new calls and finishes those in flight. */
+    /** No new calls are accepted from now on. */
     closes: () => primary.tell('closes'),
-    /** Disconnects, so that the process can exit. */
     leave(): void {
       if (process.connected) process.disconnect();
     },

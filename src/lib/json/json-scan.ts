@@ -1,5 +1,5 @@
 import { NamedError } from '../named-error.ts';
-import { wholeNumberEnd } from './json-number.ts';
+import { NumberReader, wholeNumberEnd } from './json-number.ts';
 import { decodeString, isEscapeLetter, isHexDigit, SPECIAL_BYTES, skipPlain } from './json-string.ts';
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'false' | 'null';
@@ -309,28 +309,12 @@ class JsonScanner {
     return start + 6;
   }
 
+  /** Reads a number that is invalid, or that ends with the text. */
   #number(start: number): number {
-    const bytes = this.#bytes;
-    let at = start;
-    if (bytes[at] === 0x2d) at++;
-    if (at < this.#end && bytes[at] === 0x30) {
-      at++;
-    } else {
-      at = this.#digits(at);
-    }
-    if (at < this.#end && bytes[at] === 0x2e) at = this.#digits(at + 1);
-    if (at < this.#end && (bytes[at] === 0x65 || bytes[at] === 0x45)) {
-      at++;
-      if (at < this.#end && (bytes[at] === 0x2b || bytes[at] === 0x2d)) at++;
-      at = this.#digits(at);
-    }
-    return at;
-  }
-
-  #digits(start: number): number {
-    let at = start;
-    while (at < this.#end && this.#bytes[at]! >= 0x30 && this.#bytes[at]! <= 0x39) at++;
-    if (at === start) throw new JsonSyntaxError('a digit is expected here', at);
+    const number = new NumberReader();
+    number.begin(this.#bytes[start]!);
+    const at = number.read(this.#bytes, start + 1);
+    if (!number.isWhole) throw new JsonSyntaxError('a digit is expected here', at);
     return at;
   }
 

@@ -13,7 +13,6 @@ type PlayedAccount = ReturnType<typeof playAccount>;
 /** The start of a month that ends now. The demo's account was created then. */
 export const monthStartMs = (nowMs: number): number => nowMs - MONTH_DAYS * DAY_MS;
 
-/** Creates the demo's account with its key, its balance and its operator. */
 export function makeBareDemo(dependencies: DemoDependencies): History {
   const scene = createScene(dependencies, dependencies.nowMs);
   const accounts = ACCOUNTS.slice(0, 1).map((life) => playAccount(life, KEYS.slice(0, 1), [], scene));
@@ -21,7 +20,6 @@ export function makeBareDemo(dependencies: DemoDependencies): History {
   return { rows: scene.rows, outcomes: [], unresolved: [] };
 }
 
-/** Creates a month of a gateway with the demo's account and operator, and other accounts. */
 export function makeMonth(dependencies: DemoDependencies): History {
   const scene = createScene(dependencies, monthStartMs(dependencies.nowMs));
   const vouchers = addVouchers(scene);
@@ -70,7 +68,6 @@ function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   return vouchers;
 }
 
-/** Adds the subscription of the demo, with the usage of its calls. */
 function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt, nowMs, planId }: Scene): void {
   const startsAtMs = atDay(PLAN_DAY);
   const endsAtMs = startsAtMs + periodMsOf(config.plans[planId]!);

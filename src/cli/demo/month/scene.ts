@@ -11,11 +11,10 @@ import type { NewDemo } from '../new-demo.ts';
 export interface DemoDependencies {
   readonly config: Config;
   readonly demo: NewDemo;
-  /** Hash of the demo's password. */
   readonly passwordHash: string;
   readonly planId: string;
   readonly nowMs: number;
-  /** Source of random bytes for secrets and ids, which do not depend on the seed. */
+  /** For secrets and ids, which do not depend on the seed. */
   readonly fillRandom?: FillRandom;
 }
 
@@ -28,7 +27,7 @@ export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 
 export type Scene = ReturnType<typeof createScene>;
 
-/** Creates the state that all accounts of the month share, including their rows. */
+/** What all accounts of the month share, including their rows. */
 export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDependencies, startMs: number) {
   const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
   let idMs = startMs;
@@ -45,7 +44,7 @@ export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDepen
       rows[table] ??= [];
       rows[table].push(row);
     },
-    /** Returns a new id that contains the time `atMs`. */
+    /** A new id, which contains the time. */
     idAt(prefix: string, atMs: number): string {
       idMs = atMs;
       return ids.next(prefix);

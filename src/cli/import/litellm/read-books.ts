@@ -6,11 +6,7 @@ import { readLeftOut } from './left-out.ts';
 import { type KeyBudget, type KeyRow, type OwnerRow, readKeys, readOwners } from './rows.ts';
 import { versionOf } from './versions.ts';
 
-interface Reading {
-  readonly database: ForeignDatabase;
-  /** Yuan per dollar. */
-  readonly usdCny: Decimal;
-}
+type Reading = { readonly database: ForeignDatabase; readonly usdCny: Decimal };
 
 /** The account of keys that have neither a team nor a user. */
 const NOBODY: OwnerRow = {
@@ -33,15 +29,9 @@ type CapName = 'dailySpendCapNano' | 'weeklySpendCapNano' | 'monthlySpendCapNano
 
 /** The cap that a key gets for a budget of this duration. */
 const PERIODS: ReadonlyMap<string, CapName> = new Map([
-  ['24h', 'dailySpendCapNano'],
-  ['1d', 'dailySpendCapNano'],
-  ['daily', 'dailySpendCapNano'],
-  ['7d', 'weeklySpendCapNano'],
-  ['1w', 'weeklySpendCapNano'],
-  ['weekly', 'weeklySpendCapNano'],
-  ['30d', 'monthlySpendCapNano'],
-  ['1mo', 'monthlySpendCapNano'],
-  ['monthly', 'monthlySpendCapNano'],
+  ...['24h', '1d', 'daily'].map((period) => [period, 'dailySpendCapNano'] as const),
+  ...['7d', '1w', 'weekly'].map((period) => [period, 'weeklySpendCapNano'] as const),
+  ...['30d', '1mo', 'monthly'].map((period) => [period, 'monthlySpendCapNano'] as const),
 ]);
 
 /**
@@ -198,7 +188,7 @@ function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | nu
 const isWithin = (name: string, bound: string): boolean =>
   bound === name || (bound.endsWith('*') && name.startsWith(bound.slice(0, -1)));
 
-/** Returns a model list, or `null` if it includes every model. */
+/** `null` if the list includes every model. */
 function boundsOf(models: readonly string[]): readonly string[] | null {
   return models.length === 0 || models.some((name) => EVERY_MODEL.has(name)) ? null : models;
 }

@@ -1,42 +1,11 @@
 import type { ForeignDatabase } from '../foreign-books.ts';
 
-/** A team or a user. */
-export interface OwnerRow {
-  /** `team:ID` or `user:ID`. */
-  readonly ref: string;
-  readonly name: string;
-  readonly email: string | null;
-  readonly models: readonly string[];
-  readonly isBlocked: boolean;
-  /** Amount in dollars, as text from the database, like `spend`. */
-  readonly maxBudget: string | null;
-  readonly spend: string;
-  readonly budgetDuration: string | null;
-}
-
 /** Amounts are in dollars, as text from the database. */
 export interface KeyBudget {
   readonly maxBudget: string;
   readonly spend: string;
   /** Interval after which the budget is renewed; `null` if never. */
   readonly budgetDuration: string | null;
-}
-
-export interface KeyRow {
-  /** The SHA-256 of what clients send, as hexadecimal digits. */
-  readonly token: string;
-  readonly ownerRef: string;
-  readonly name: string;
-  /** The last characters of the key, as LiteLLM shows them. */
-  readonly shown: string;
-  readonly models: readonly string[];
-  readonly isBlocked: boolean;
-  readonly isOfMissingTeam: boolean;
-  readonly expiresAt: Date | null;
-  readonly budgets: readonly KeyBudget[];
-  readonly parallelMax: number | null;
-  readonly requestsMax: number | null;
-  readonly tokensMax: number | null;
 }
 
 /**
@@ -52,6 +21,12 @@ const FURTHER_BUDGETS = `(select json_agg(json_build_object('maxBudget', w.max_b
     left join "LiteLLM_BudgetWindowSpend" s on s.entity_type = 'key' and s.entity_id = t.token and s.window_duration = w.budget_duration
     where w.max_budget is not null)::text`;
 
+type Row = Awaited<ReturnType<ForeignDatabase['select']>>[number];
+
+/** A team or a user. */
+export type OwnerRow = ReturnType<typeof toOwner>;
+export type KeyRow = ReturnType<typeof toKey>;
+
 /** Reads teams and users, including users that only keys refer to. */
 export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
   const rows = await database.select(`select * from (
@@ -63,17 +38,21 @@ union all select 'user:' || user_id, coalesce(nullif(user_alias, ''), nullif(use
 union all select distinct 'user:' || user_id, user_id, null, '[]', 'false', null, '0', null from "LiteLLM_VerificationToken"
   where user_id <> '' and user_id not in (select user_id from "LiteLLM_UserTable")
 ) owners order by ref collate "C"`);
-  return rows.map((row) => ({
-    ref: row.ref!,
-    name: row.name!,
-    email: row.email ?? null,
-    models: listOf(row.models),
-    isBlocked: row.blocked === 'true',
-    maxBudget: row.max_budget ?? null,
-    spend: row.spend!,
-    budgetDuration: row.budget_duration ?? null,
-  }));
+  return rows.map(toOwner);
 }
+
+const toOwner = (row: Row) => ({
+  /** `team:ID` or `user:ID`. */
+  ref: row.ref!,
+  name: row.name!,
+  email: row.email ?? null,
+  models: listOf(row.models),
+  isBlocked: row.blocked === 'true',
+  /** Amount in dollars, as text from the database, like `spend`. */
+  maxBudget: row.max_budget ?? null,
+  spend: row.spend!,
+  budgetDuration: row.budget_duration ?? null,
+});
 
 /** A limit of a shared budget applies if the key has none of its own. LiteLLM ignores `max_parallel_requests` of shared budgets. */
 export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
@@ -94,23 +73,27 @@ export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
   left join "LiteLLM_BudgetTable" b on b.budget_id = t.budget_id
   where ${IS_READ.replaceAll(/\b(token|team_id|allowed_routes)\b/g, 't.$1')}
 ) k order by k.created_at, k.token`);
-  return rows.map((row) => ({
-    token: row.token!,
-    ownerRef: row.owner!,
-    name: row.name!,
-    shown: (row.shown ?? 'sk-...').replaceAll('...', '…'),
-    models: listOf(row.models),
-    isBlocked: row.blocked === 'true',
-    isOfMissingTeam: row.is_of_missing_team === 'true',
-    expiresAt: row.expires == null ? null : new Date(row.expires),
-    budgets: budgetsOf(row),
-    parallelMax: numberOf(row.parallel_max),
-    requestsMax: numberOf(row.requests_max),
-    tokensMax: numberOf(row.tokens_max),
-  }));
+  return rows.map(toKey);
 }
 
-function budgetsOf(row: { readonly [column: string]: string | null }): KeyBudget[] {
+const toKey = (row: Row) => ({
+  /** The SHA-256 of what clients send, as hexadecimal digits. */
+  token: row.token!,
+  ownerRef: row.owner!,
+  name: row.name!,
+  /** The last characters of the key, as LiteLLM shows them. */
+  shown: (row.shown ?? 'sk-...').replaceAll('...', '…'),
+  models: listOf(row.models),
+  isBlocked: row.blocked === 'true',
+  isOfMissingTeam: row.is_of_missing_team === 'true',
+  expiresAt: row.expires == null ? null : new Date(row.expires),
+  budgets: budgetsOf(row),
+  parallelMax: numberOf(row.parallel_max),
+  requestsMax: numberOf(row.requests_max),
+  tokensMax: numberOf(row.tokens_max),
+});
+
+function budgetsOf(row: Row): KeyBudget[] {
   const several = row.budgets == null ? [] : (JSON.parse(row.budgets) as KeyBudget[]);
   if (row.max_budget == null) return several;
   return [{ maxBudget: row.max_budget, spend: row.spend!, budgetDuration: row.budget_duration ?? null }, ...several];

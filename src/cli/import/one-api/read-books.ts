@@ -4,7 +4,7 @@ import { CliError } from '../../command.ts';
 import { type Decimal, parseDecimal, roundedQuotient } from '../../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { readLeftOut } from './left-out.ts';
-import { type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
+import { readTokens, type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
 /** Units of quota per dollar in a database without the option `QuotaPerUnit`: one-api and new-api have the same default. */
@@ -99,30 +99,6 @@ from users where not (${isDeleted(program, 'users')}) order by users.id`);
     isRoot: row.role === ROLE_OF_ROOT,
     isEnabled: row.status === USER_ENABLED,
     quota: BigInt(row.quota ?? 0),
-  }));
-}
-
-async function readTokens(program: Program, database: ForeignDatabase): Promise<TokenRow[]> {
-  const lists =
-    program === 'one-api'
-      ? `nullif(models, '') as models, subnet as networks`
-      : `case when model_limits_enabled then model_limits end as models, allow_ips as networks`;
-  const rows =
-    await database.select(`select cast(id as text) as id, cast(user_id as text) as user_id, name, trim("key") as secret,
-  cast(status as text) as status, cast(expired_time as text) as expired_time, cast(remain_quota as text) as remain_quota,
-  case when unlimited_quota then 'yes' end as unlimited, ${lists}
-from tokens where not (${isDeleted(program, 'tokens')}) order by tokens.id`);
-  return rows.map((row) => ({
-    id: row.id!,
-    userId: row.user_id!,
-    name: row.name ?? '',
-    key: row.secret!,
-    status: row.status!,
-    expiredTime: row.expired_time!,
-    remainQuota: row.remain_quota ?? '0',
-    isUnlimited: row.unlimited !== null,
-    models: row.models ?? null,
-    networks: row.networks ?? '',
   }));
 }
 

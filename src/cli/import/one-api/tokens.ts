@@ -1,23 +1,36 @@
 import { ALLOWED_MAX, type AllowLists, NO_ALLOW_LISTS } from '../../../accounting/accounts/allow-lists.ts';
 import { formatAddressRange, parseAddressRange } from '../../../lib/ip-address.ts';
-import type { Program } from './versions.ts';
+import type { ForeignDatabase } from '../foreign-books.ts';
+import { isDeleted, type Program } from './versions.ts';
 
-/** A row of `tokens`; every column is text. */
-export interface TokenRow {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-  /** The key without its prefix `sk-`. */
-  readonly key: string;
-  readonly status: string;
-  /** Seconds since 1970, `-1` for never. */
-  readonly expiredTime: string;
-  readonly remainQuota: string;
-  readonly isUnlimited: boolean;
-  /** Allowed models, between commas; `null`: all. */
-  readonly models: string | null;
-  readonly networks: string;
+export async function readTokens(program: Program, database: ForeignDatabase) {
+  const lists =
+    program === 'one-api'
+      ? `nullif(models, '') as models, subnet as networks`
+      : `case when model_limits_enabled then model_limits end as models, allow_ips as networks`;
+  const rows =
+    await database.select(`select cast(id as text) as id, cast(user_id as text) as user_id, name, trim("key") as secret,
+  cast(status as text) as status, cast(expired_time as text) as expired_time, cast(remain_quota as text) as remain_quota,
+  case when unlimited_quota then 'yes' end as unlimited, ${lists}
+from tokens where not (${isDeleted(program, 'tokens')}) order by tokens.id`);
+  return rows.map((row) => ({
+    id: row.id!,
+    userId: row.user_id!,
+    name: row.name ?? '',
+    /** The key without its prefix `sk-`. */
+    key: row.secret!,
+    status: row.status!,
+    /** Seconds since 1970, `-1` for never. */
+    expiredTime: row.expired_time!,
+    remainQuota: row.remain_quota ?? '0',
+    isUnlimited: row.unlimited !== null,
+    /** Allowed models, between commas; `null`: all. */
+    models: row.models ?? null,
+    networks: row.networks ?? '',
+  }));
 }
+
+export type TokenRow = Awaited<ReturnType<typeof readTokens>>[number];
 
 const ENABLED = '1';
 const EXPIRED = '3';

@@ -3,10 +3,8 @@ import type { ForeignDatabase } from '../foreign-books.ts';
 
 export type Program = 'one-api' | 'new-api';
 
-/** The tables whose columns identify the version. */
 const TABLES = ['users', 'tokens', 'redemptions'] as const;
 type Table = (typeof TABLES)[number];
-/** The names of columns by table; empty if there is no such table. */
 export type Columns = { readonly [Name in Table]: ReadonlySet<string> };
 
 export async function readColumns(database: ForeignDatabase): Promise<Columns> {
