@@ -12,7 +12,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
-import type { CallPricing } from './call.ts';
+import type { CallPricing } from './call-pricing.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
 

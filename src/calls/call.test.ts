@@ -5,8 +5,9 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { chat } from '../protocols/operations/chat.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
-import { Call, type CallPricing } from './call.ts';
+import { Call } from './call.ts';
 import type { CallEnd } from './call-end.ts';
+import type { CallPricing } from './call-pricing.ts';
 import type { CallRequest } from './call-request.ts';
 
 const SUCCESS: CallEnd = {

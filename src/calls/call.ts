@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import { callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
-import type { PriceInForce } from '../accounting/pricing/price.ts';
-import type { PricedInnerModel } from '../accounting/pricing/priced-models.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
@@ -10,17 +8,16 @@ import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import type { AllowedModel } from './allowed-models.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
+import type { CallPricing, PricingSide } from './call-pricing.ts';
 import type { CallReport, CallRequest, CallSession, EndpointPolicy } from './call-request.ts';
 import { budgetHeaders, callHeaders, rateHeaders } from './relay/call-headers.ts';
 import type { Client, ShownHeaders } from './relay/client.ts';
 import { reportResult } from './relay/failover.ts';
-import type { ReservationEstimate } from './reservation-estimate.ts';
 import type { Settings } from './settings.ts';
 
 interface SettlementDependencies {
@@ -28,22 +25,6 @@ interface SettlementDependencies {
   readonly onEnded: (accountId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** What a call costs, with prices that are in force at the same time. */
-export interface CallPricing {
-  readonly price: PriceInForce;
-  readonly basis: ChargeBasis;
-  readonly inner: readonly (AllowedModel & PricedInnerModel)[];
-  /** Maximum use of the call's own model. */
-  readonly estimate: ReservationEstimate;
-  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
-  readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
-}
-
-/** Prices from an instant of the database's clock on. */
-interface PricingSide extends CallPricing {
-  readonly fromMs: number;
 }
 
 /**

@@ -13,7 +13,8 @@ import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } f
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
-import type { Call, CallPricing } from './call.ts';
+import type { Call } from './call.ts';
+import type { CallPricing } from './call-pricing.ts';
 import type { CallSession } from './call-request.ts';
 import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
 import { sideAt } from './price-switches.ts';

@@ -20,7 +20,7 @@ const ADMITTED: Admission = {
   rates: null,
   budgets: [],
   priceFactorBasisPoints: 10_000,
-    side: 0,
+  side: 0,
 };
 const endOf = (callId: string, accountId = 'acct') => recordOf(outcomeOf(accountId, callId, 7n));
 const askOf = (callId: string, accountId = 'acct') => requestOf(accountId, callId, 1n);
