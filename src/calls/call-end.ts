@@ -47,7 +47,7 @@ interface CallAtEnd {
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly session: CallSession | null;
-  readonly pricing: Omit<CallPricing, 'estimate'>;
+  readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
   readonly priceFactorBasisPoints: number;
   /** Whether a limit of tokens per minute counts the usage of the call. */
   readonly isTokenLimited: boolean;

@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ChargeBasis } from '../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
-import type { Model, Route } from '../providers/catalog/catalog.ts';
+import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import type { AllowedModel } from './allowed-models.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
@@ -34,6 +34,8 @@ export interface SettlementDependencies {
 export interface CallPricing {
   readonly price: PriceInForce;
   readonly basis: ChargeBasis;
+  /** The price factor of the account's group. */
+  readonly groupFactorBasisPoints: number;
   readonly inner: readonly (AllowedModel & PricedInnerModel)[];
   /** Maximum use of the call's own model. */
   readonly estimate: ReservationEstimate;
@@ -42,7 +44,7 @@ export interface CallPricing {
 }
 
 /** Prices from an instant of the database's clock on. */
-interface PricingSide extends CallPricing {
+export interface PricingSide extends CallPricing {
   readonly fromMs: number;
 }
 
@@ -65,6 +67,8 @@ export class Call implements ShownHeaders {
 
   // Set by the preparation of the call, before its admission.
   startedAtMs!: number;
+  /** The models as the group of the account calls them. */
+  catalog!: Catalog;
   model!: Model;
   /** The routes that the call may take, in the order in which they are tried; at least one. */
   routes!: readonly Route[];
