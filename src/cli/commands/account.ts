@@ -8,7 +8,7 @@ import { addCommand, type CommandKit, type Given } from '../kit.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { accountMemberCommands } from './account-member.ts';
-import { addRateOptions, describeRateLimits, orNull, rateLimitsOf } from './limit-options.ts';
+import { addRateOptions, describeRateLimits, orNull, rateLimitsOf, readList } from './limit-options.ts';
 
 const NAME = { name: 'the name of the account' };
 const REASON = ['--reason <text>', 'reason, shown by `account show`'] as const;
@@ -40,9 +40,10 @@ export function accountCommands(program: Command, kit: CommandKit): void {
 
   addCommand(account, 'list', 'list accounts, newest first')
     .option('--search <text>', 'only accounts whose name, e-mail or id contains this text')
+    .option('--group <group>', 'only accounts of this group')
     .action(
       kit.lists<AccountResponse>('/accounts', {
-        filters: ['search'],
+        filters: ['search', 'group'],
         empty: 'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
         columns: [
           ...columnsOf<AccountResponse>('id', 'name'),
@@ -89,8 +90,10 @@ export function accountCommands(program: Command, kit: CommandKit): void {
   addCommand(
     account,
     'set <account>',
-    'change what an account pays for calls that are admitted from now on, or what its members see',
+    'change the group of an account, what it pays and may use from now on, or what its members see',
   )
+    .option('--group <group>', 'the group of the account, or "none"')
+    .option('--models <names>', 'the models that it may use, separated by commas, or "none" for no limit', readList)
     .option(
       '--price-factor <factor>',
       'the share of the list price that it pays: basis points such as 8000, or a percentage such as 80%',
@@ -102,11 +105,17 @@ export function accountCommands(program: Command, kit: CommandKit): void {
       readYesOrNo,
     )
     .action(
-      changes(({ priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
-        if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
-          throw new UsageError('Specify what to change: --price-factor or --members-see-balance.');
+      changes(({ group, models, priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
+        const change = {
+          groupId: orNull(group),
+          allowedModels: orNull(models),
+          priceFactorBasisPoints,
+          membersSeeBalance,
+        };
+        if (Object.values(change).every((value) => value === undefined)) {
+          throw new UsageError('Specify what to change: --group, --models, --price-factor or --members-see-balance.');
         }
-        return { priceFactorBasisPoints, membersSeeBalance };
+        return change;
       }),
     );
 
@@ -155,6 +164,8 @@ function describeAccount(view: AccountResponse): string {
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
     ['own cap', view.ownDailySpendCapYuan === null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
+    ['group', view.groupId ?? 'none'],
+    ['models', view.allowedModels?.join(', ') ?? 'all'],
     ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
     ['limits', describeRateLimits(view).join(', ') || 'as configured'],
     ...fieldsOf(view, 'createdAt'),

@@ -16,6 +16,7 @@ const commandFiles: readonly CommandFile[] = [
   { names: ['config'], load: async () => (await import('./running-config.ts')).runningConfigCommand },
   { names: ['doctor'], load: async () => (await import('../doctor/doctor.ts')).doctorCommand },
   { names: ['account'], load: async () => (await import('./account.ts')).accountCommands },
+  { names: ['group'], load: async () => (await import('./group.ts')).groupCommands },
   { names: ['import'], load: async () => (await import('./import.ts')).importCommands },
   { names: ['key'], load: async () => (await import('./key.ts')).keyCommands },
   { names: ['plan'], load: async () => (await import('./plan.ts')).planCommands },
