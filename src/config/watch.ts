@@ -312,7 +312,7 @@ function isSame(one: Reading, other: Reading): boolean {
 
 /** Whether the configuration lacks something that is in force, as a half-written file does. */
 function removes(config: Config, inForce: Config): boolean {
-  return (['providers', 'models', 'plans'] as const).some((section) =>
+  return (['providers', 'models', 'plans', 'groups'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
   );
 }

@@ -29,7 +29,11 @@ const STATUSES = selection({
   allowed: ALLOW_LISTS.from('k'),
   /** The group of the account; `null`: none. */
   groupId: orNull(textColumn('a.group_id')),
-  accountModels: orNull(listColumn('a.allowed_models as account_models')),
+  /** `allowed_models` of the account; the key's own column has the same name. */
+  accountModels: orNull({
+    ...listColumn('account_models'),
+    select: () => 'to_jsonb(a.allowed_models) as account_models',
+  }),
   scopes: listColumn<KeyScope>('scopes'),
   userId: orNull(textColumn('k.user_id')),
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),

@@ -8,6 +8,6 @@ export function requireGroup(groupId: string, { groups }: Pick<Catalog, 'groups'
   if (ids.includes(groupId)) return;
   const closest = closestName(groupId, ids);
   const known = ids.length === 0 ? 'No group is configured.' : `Known: ${ids.join(', ')}.`;
-  const hint = closest === null ? known : `Did you mean ${quoted(closest)}?`;
-  throw invalidRequest(`groupId: There is no group ${quoted(groupId)}. ${hint}`, 'groupId');
+  const hint = closest === null ? known : `Did you mean "${closest}"?`;
+  throw invalidRequest(`groupId: There is no group "${quoted(groupId)}". ${hint}`, 'groupId');
 }

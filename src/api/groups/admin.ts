@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import { type AccountGroup, unconfiguredGroup } from '../../providers/catalog/account-group.ts';
+import { type AccountGroup, missingGroup } from '../../providers/catalog/account-group.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { count, listOf, yuan } from '../management/response-fields.ts';
@@ -48,7 +48,7 @@ export function groupEndpoints({ accounts, catalog }: GroupAdminDependencies): A
         const { groups } = catalog();
         const counts = await accounts.countByGroup(COUNTED_MAX);
         const configured = new Set(groups.map(({ id }) => id));
-        const others = [...counts.keys()].filter((id) => !configured.has(id)).map(unconfiguredGroup);
+        const others = [...counts.keys()].filter((id) => !configured.has(id)).map(missingGroup);
         return { data: [...groups, ...others].map((group) => groupToWire(group, counts.get(group.id) ?? 0)) };
       },
     }),

@@ -3,8 +3,6 @@ import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.t
 import { maximaOf } from '../../accounting/reservations/rate-defaults.ts';
 import type { GroupLimits } from '../../accounting/reservations/reservation.ts';
 import type { GroupConfig } from '../../config/schema.ts';
-import { byProtocol } from '../../protocols/all.ts';
-import type { Model } from './catalog.ts';
 
 /** What differs for the accounts of a group (`docs/operations/groups.md`). */
 export interface AccountGroup {
@@ -40,7 +38,7 @@ export function compileGroup(id: string, config: GroupConfig, prices: AccountGro
 }
 
 /** A group that only accounts refer to. Its prices are unknown, so it may use no model. */
-export function unconfiguredGroup(id: string): AccountGroup {
+export function missingGroup(id: string): AccountGroup {
   return {
     id,
     name: id,
@@ -56,20 +54,4 @@ export function unconfiguredGroup(id: string): AccountGroup {
 /** The price factor of accounts without one of their own. */
 export function groupFactorOf(group: AccountGroup | null): number {
   return group === null ? LIST_PRICE_BASIS_POINTS : group.priceFactorBasisPoints;
-}
-
-/** The model as accounts of a group call it: with the price and the providers of the group. */
-export function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
-  const price = prices.get(model.id) ?? model.price;
-  if (providers === null) return price === model.price ? model : { ...model, price };
-  const routes = byProtocol(({ name }) => model.routes[name].filter(({ providerId }) => providers.has(providerId)));
-  return { ...model, price, routes };
-}
-
-/** Whether accounts of a group may use a model. A model that no provider of the group serves is not offered to them. */
-export function isOfGroup({ id, routes }: Model, { models, providers }: AccountGroup): boolean {
-  if (models !== null && !models.has(id)) return false;
-  return (
-    providers === null || Object.values(routes).some((some) => some.some((each) => providers.has(each.providerId)))
-  );
 }

@@ -16,7 +16,7 @@ import { termPriceKeys } from '../../protocols/metering/service-terms.ts';
 import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
-import { type AccountGroup, compileGroup, isOfGroup, modelOfGroup, unconfiguredGroup } from './account-group.ts';
+import { type AccountGroup, compileGroup, missingGroup } from './account-group.ts';
 
 export interface Route {
   /** Identifies the route across configuration reloads, so that its health is kept. */
@@ -97,7 +97,7 @@ export function createCatalog(config: Config): Catalog {
     ...modelsByName(byName),
     group: null,
     groups,
-    of: (groupId) => (groupId === null ? catalog : (ofGroup.get(groupId) ?? catalogOf(unconfiguredGroup(groupId)))),
+    of: (groupId) => (groupId === null ? catalog : (ofGroup.get(groupId) ?? catalogOf(missingGroup(groupId)))),
   };
 
   function catalogOf(group: AccountGroup): Catalog {
@@ -129,6 +129,22 @@ function modelsByName(byName: ReadonlyMap<string, Model>): Pick<Catalog, 'resolv
 function namesOfGroup(byName: ReadonlyMap<string, Model>, group: AccountGroup): ReadonlyMap<string, Model> {
   const models = new Map([...new Set(byName.values())].map((model) => [model, modelOfGroup(model, group)]));
   return new Map([...byName].map(([name, model]) => [name, models.get(model)!]));
+}
+
+/** The model as accounts of a group call it: with the price and the providers of the group. */
+function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
+  const price = prices.get(model.id) ?? model.price;
+  if (providers === null) return price === model.price ? model : { ...model, price };
+  const routes = byProtocol(({ name }) => model.routes[name].filter(({ providerId }) => providers.has(providerId)));
+  return { ...model, price, routes };
+}
+
+/** Whether accounts of a group may use a model. A model that no provider of the group serves is not offered to them. */
+function isOfGroup({ id, routes }: Model, { models, providers }: AccountGroup): boolean {
+  if (models !== null && !models.has(id)) return false;
+  return (
+    providers === null || Object.values(routes).some((some) => some.some((each) => providers.has(each.providerId)))
+  );
 }
 
 /** The group, allowed only models that one of its providers serves. */
