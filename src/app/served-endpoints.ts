@@ -119,6 +119,7 @@ function createQuerySources(
       return owners.length === 0 ? null : balances.keyBudgets.smallestLeftNano(accountId, owners, periods());
     },
     config: () => settings.current.config,
+    catalog: () => settings.current.catalog,
     publicCatalog,
     subscription: shareReads(async (accountId) => {
       const nowMs = await databaseNowMs(balances);

@@ -1,6 +1,7 @@
 import {
   type Admission,
   factsText,
+  type GroupLimits,
   type ReachedRate,
   type Refusal,
   type ReservationRequest,
@@ -9,8 +10,10 @@ import type { Reservations } from '../accounting/reservations/reservations.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Catalog } from '../providers/catalog/catalog.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import type { Call } from './call.ts';
+import type { PricingSide } from './call-pricing.ts';
 import type { EndpointPolicy } from './call-request.ts';
 import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
 import { requestedOutput } from './reservation-estimate.ts';
@@ -29,6 +32,7 @@ export interface PrecheckRequest {
   readonly keyId: string;
   readonly isKeyLimited: boolean;
   readonly memberId: string | null;
+  readonly groupId: string | null;
   readonly policy: EndpointPolicy;
   readonly settings: Settings;
 }
@@ -60,9 +64,10 @@ export class CallAdmission {
    */
   async precheck(request: PrecheckRequest): Promise<void> {
     const { reservations, databaseClock } = this.#dependencies;
-    const { accountId, keyId, isKeyLimited, memberId, policy } = request;
+    const { accountId, keyId, isKeyLimited, memberId, groupId, policy, settings } = request;
     const isOnPlan = policy.context === 'coding';
-    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, isOnPlan });
+    const groupLimits = limitsOfGroup(settings.catalog.of(groupId));
+    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, groupLimits, isOnPlan });
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
@@ -101,9 +106,11 @@ function isConcurrencyLimited(admission: Admission): boolean {
   return !admission.isAdmitted && admission.refusal.kind === 'packageConcurrencyLimited';
 }
 
+const limitsOfGroup = ({ group }: Catalog): GroupLimits | null => (group === null ? null : group.limits);
+
 function reservationRequest(call: Call): ReservationRequest {
-  const { policy, principal, input, model, routes, inner, sides } = call;
-  const { price, reservation } = call.pricing;
+  const { policy, principal, input, catalog, model, routes, inner, sides } = call;
+  const { price, reservation, groupFactorBasisPoints } = call.pricing;
   const [first] = routes;
   const isOnPlan = policy.context === 'coding';
   return {
@@ -115,10 +122,11 @@ function reservationRequest(call: Call): ReservationRequest {
     isKeyLimited: principal.isKeyLimited,
     memberId: principal.memberId,
     isRateLimited: principal.isRateLimited,
+    groupLimits: limitsOfGroup(catalog),
+    groupFactorBasisPoints,
     tokens: reservation.tokens,
     amountNano: isOnPlan ? null : reservation.amountNano,
-    sides:
-      sides === null ? null : sides.map((side) => ({ fromMs: side.fromMs, amountNano: side.reservation.amountNano })),
+    sides: sides === null ? null : sides.map(requestSide),
     plan: isOnPlan
       ? {
           inputBytes: input.sizeBytes,
@@ -140,6 +148,13 @@ function reservationRequest(call: Call): ReservationRequest {
   };
 }
 
+const requestSide = ({ fromMs, reservation, groupFactorBasisPoints }: PricingSide) => ({
+  fromMs,
+  amountNano: reservation.amountNano,
+  groupFactorBasisPoints,
+});
+
+/** What the message and headers of a refusal depend on, besides the refusal itself. */
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {

@@ -6,40 +6,68 @@ import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 
 const NAMED_MAX = 20;
 
-type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels'>;
+type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels' | 'accountModels'>;
+
+type GroupCatalog = Pick<Catalog, 'find' | 'group'>;
 
 /**
- * Checks the model against the allow-lists of the key and its member. `param`: the request field that names the model.
- * @throws GatewayError `modelNotAllowed` or `memberModelNotAllowed`; the message lists the allowed models
+ * Checks that the allow-lists of a key, of its member, of its account and of the account's group contain a model, under its current id or under an
+ * id that is now an alias. `param` is the request field that names the model.
+ *
+ * @param catalog the one of the account's group
+ * @throws GatewayError `modelNotAllowed`, `memberModelNotAllowed` or `accountModelNotAllowed`, with the models that the key, the member, the account
+ * or the group may use.
  */
 export function requireAllowedModel(
   model: Model,
-  { allowedModels, memberModels }: ModelLists,
-  catalog: Pick<Catalog, 'find'>,
+  { allowedModels, memberModels, accountModels }: ModelLists,
+  catalog: GroupCatalog,
   param = 'model',
 ): void {
-  requireListed(model, allowedModels, catalog, 'modelNotAllowed', param);
-  requireListed(model, memberModels, catalog, 'memberModelNotAllowed', param);
+  requireListed(model, allowedModels, catalog, { kind: 'modelNotAllowed', who: 'This API key', param });
+  requireListed(model, memberModels, catalog, { kind: 'memberModelNotAllowed', who: 'This member', param });
+  requireListed(model, accountModels, catalog, { kind: 'accountModelNotAllowed', who: 'This account', param });
+  const { group } = catalog;
+  if (group === null || group.models === null) return;
+  const name = JSON.stringify(group.name);
+  if (!group.isConfigured) {
+    const message = `The group ${name} of this account is not configured, so the account may use no model. Ask the operator.`;
+    throw new GatewayError('accountModelNotAllowed', { param, message });
+  }
+  const who = `The group ${name} of this account`;
+  requireListed(model, group.models, catalog, { kind: 'accountModelNotAllowed', who, param });
+}
+
+interface Refused {
+  readonly kind: 'modelNotAllowed' | 'memberModelNotAllowed' | 'accountModelNotAllowed';
+  readonly who: string;
+  readonly param: string;
 }
 
 function requireListed(
   model: Model,
   names: ReadonlySet<string> | null,
-  catalog: Pick<Catalog, 'find'>,
-  kind: keyof typeof WHO,
-  param: string,
+  catalog: GroupCatalog,
+  { kind, who, param }: Refused,
 ): void {
   if (names === null || names.has(model.id)) return;
   const allowed = new Set([...names].flatMap((name) => catalog.find(name) ?? []));
   if (allowed.has(model)) return;
-  const message = `${WHO[kind]} may not use the model ${JSON.stringify(model.id)}. ${whichMay([...allowed])}`;
+  const message = `${who} may not use the model ${JSON.stringify(model.id)}. ${whichMay([...allowed])}`;
   throw new GatewayError(kind, { param, message });
 }
 
-const WHO = { modelNotAllowed: 'This API key', memberModelNotAllowed: 'This member' } as const;
-
-export function isShownModel({ id, aliases }: Pick<Model, 'id' | 'aliases'>, lists: ModelLists): boolean {
-  return [lists.allowedModels, lists.memberModels].every(
+/**
+ * Whether model lists show a model, by its id or one of its other names.
+ *
+ * @param group the group of the account
+ */
+export function isShownModel(
+  { id, aliases }: Pick<Model, 'id' | 'aliases'>,
+  { allowedModels, memberModels, accountModels }: ModelLists,
+  group: Catalog['group'],
+): boolean {
+  return [allowedModels, memberModels, accountModels, group === null ? null : group.models].every(
     (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),
   );
 }
@@ -56,9 +84,10 @@ export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {
 }
 
 /**
- * Finds the catalog models of the inner models that a request names; each must have a price and be allowed.
- * @throws GatewayError `invalidRequest` with the request field if a name is not allowed; `modelNotAllowed` or `memberModelNotAllowed` if
- * the key or its member may not use the model
+ * The inner models that a request names, each with the model of the catalog that prices and admits it.
+ *
+ * @throws GatewayError `invalidRequest`, with the request field, if a name is not allowed: the use of that model would have no price and would
+ * not be checked against the plan; the errors of `requireAllowedModel` if the model may not be used.
  */
 export function allowInnerModels(
   named: Demand['innerModels'],

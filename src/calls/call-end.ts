@@ -44,7 +44,7 @@ interface CallAtEnd {
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly session: CallSession | null;
-  readonly pricing: Omit<CallPricing, 'estimate'>;
+  readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
   readonly priceFactorBasisPoints: number;
   readonly isTokenLimited: boolean;
 }

@@ -8,6 +8,8 @@ import type { ReservationEstimate } from './reservation-estimate.ts';
 export interface CallPricing {
   readonly price: PriceInForce;
   readonly basis: ChargeBasis;
+  /** The price factor of the account's group. */
+  readonly groupFactorBasisPoints: number;
   readonly inner: readonly (AllowedModel & PricedInnerModel)[];
   /** Maximum use of the call's own model. */
   readonly estimate: ReservationEstimate;

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
-import type { Model, Route } from '../providers/catalog/catalog.ts';
+import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import type { AllowedModel } from './allowed-models.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
@@ -46,6 +46,8 @@ export class Call implements ShownHeaders {
 
   // Set by the preparation.
   startedAtMs!: number;
+  /** The models as the group of the account calls them. */
+  catalog!: Catalog;
   model!: Model;
   /** There is at least one route. Routes are tried in this order. */
   routes!: readonly Route[];

@@ -8,6 +8,7 @@ import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { CallInput, Demand, Operation } from '../protocols/operations/operation.ts';
+import { groupFactorOf } from '../providers/catalog/account-group.ts';
 import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
@@ -45,7 +46,8 @@ export class Preparation {
    */
   prepare(call: Call): void | Promise<void> {
     const { policy, principal, input, settings } = call;
-    const named = input.model === null ? null : settings.catalog.resolve(input.model, policy.operation);
+    call.catalog = settings.catalog.of(principal.groupId);
+    const named = input.model === null ? null : call.catalog.resolve(input.model, policy.operation);
     if (named !== null) requireAllowed(named, call);
     const hasChoice = named === null || this.#isChoice(named, policy.operation);
     const continuation = findContinuation(this.#dependencies.continuationKeys, principal.accountId, input, hasChoice);
@@ -64,8 +66,8 @@ export class Preparation {
 
   #plan(call: Call, named: Model | null, continuation: Continuation): void {
     const { continuedState, signed } = continuation;
-    const { policy, principal, input, settings } = call;
-    const model = named ?? restoredModel(continuedState ?? signed, policy.operation, settings);
+    const { policy, principal, input, catalog } = call;
+    const model = named ?? restoredModel(continuedState ?? signed, policy.operation, catalog);
     if (named === null) requireAllowed(model, call);
     input.checkFor(model.id);
     call.model = model;
@@ -74,23 +76,30 @@ export class Preparation {
     call.session = sessionOf(call);
     call.startedAtMs = this.#dependencies.clock.nowMs();
     call.routes = this.#routesOf(call, continuation);
-    call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog: settings.catalog });
+    call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog });
     this.#price(call, continuedTokens(input.demand, continuation.continuedTokens, model));
     call.report.callId = call.callId;
   }
 
   /** Sets the prices of the call, and near a switch of prices those of each side. */
   #price(call: Call, continued: number): void {
-    const { policy, model, input, settings } = call;
-    const { switches, catalog } = settings;
+    const { policy, principal, model, input, settings, catalog } = call;
+    const { switches } = settings;
     const nowMs = this.#dependencies.databaseClock.nowMs();
     call.pricing = pricingOf(call, { catalog, atMs: nowMs }, continued);
     if (policy.context !== 'balance') return;
     checkPriced(input.demand, call.pricing.price.prices);
     if (!switches.isNear(nowMs)) return;
-    const sides = switches.sidesNear(nowMs).filter((side) => side.catalog.find(model.id) !== null);
+    const sides = switches
+      .sidesNear(nowMs)
+      .map((side) => ({ ...side, catalog: side.catalog.of(principal.groupId) }))
+      .filter((side) => side.catalog.find(model.id) !== null && side.catalog.group?.isConfigured !== false);
     if (sides.length === 0) return;
-    call.sides = sides.map((side) => ({ ...pricingOf(call, side, continued), fromMs: side.fromMs }));
+    call.sides = sides.map((side, index) => ({
+      ...pricingOf(call, side, continued),
+      // The first side on which the call is possible applies before its instant too.
+      fromMs: index === 0 ? Number.NEGATIVE_INFINITY : side.fromMs,
+    }));
     call.pricing = call.sides[Math.max(sideAt(call.sides, nowMs), 0)]!;
   }
 
@@ -134,9 +143,10 @@ function pricingOf(
   const price = priceOf(model);
   const basis = chargeBasis(policy.operation, price.prices);
   const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
-  if (inner.length === 0) return { price, basis, inner: NO_INNER, estimate, reservation: estimate };
+  const own = { price, basis, groupFactorBasisPoints: groupFactorOf(catalog.group), estimate };
+  if (inner.length === 0) return { ...own, inner: NO_INNER, reservation: estimate };
   const priced = inner.map((each) => ({ ...each, price: priceOf(each.model) }));
-  return { price, basis, inner: priced, estimate, reservation: withInnerModels(input, estimate, priced, continued) };
+  return { ...own, inner: priced, reservation: withInnerModels(input, estimate, priced, continued) };
 }
 
 const NO_INNER: CallPricing['inner'] = [];
@@ -164,9 +174,9 @@ function hasSeveralMakers(model: Model, { protocol }: Operation): boolean {
   return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
 }
 
-function requireAllowed(model: Model, { principal, settings, report }: Call): void {
+function requireAllowed(model: Model, { principal, catalog, report }: Call): void {
   report.model = model.id;
-  requireAllowedModel(model, principal, settings.catalog);
+  requireAllowedModel(model, principal, catalog);
 }
 
 export function noHealthyRoute(
@@ -194,11 +204,7 @@ interface Unhealthy {
 }
 
 /** The model of the continued call (contract 4.3). */
-function restoredModel(
-  continuedState: Continuation['continuedState'],
-  operation: Operation,
-  { catalog }: Settings,
-): Model {
+function restoredModel(continuedState: Continuation['continuedState'], operation: Operation, catalog: Catalog): Model {
   if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(
     'The field "model" may be null only if "previous_response_id" or an item with "encrypted_content" came from an ' +

@@ -9,7 +9,7 @@ import { type CatalogFrom, NEAR_MS, PriceSwitches, sideAt } from './price-switch
 function catalogOf(...starts: number[]): Catalog {
   const later = starts.map((fromMs) => ({ fromMs }));
   const model = { id: 'm', price: { later } } as unknown as Model;
-  return { models: [model] } as unknown as Catalog;
+  return { models: [model], groups: [] } as unknown as Catalog;
 }
 
 const ALWAYS = Number.NEGATIVE_INFINITY;
@@ -22,6 +22,13 @@ describe('switches of prices', () => {
       near.map((ms) => switches.isNear(ms)),
       [false, false, true, true, true, false, false],
     );
+  });
+
+  it('are near the start of a later price of a group', () => {
+    const ofGroup = catalogOf(10 * NEAR_MS).models[0]!.price;
+    const catalog = { ...catalogOf(), groups: [{ prices: new Map([['m', ofGroup]]) }] } as unknown as Catalog;
+    const switches = new PriceSwitches([{ fromMs: ALWAYS, catalog }]);
+    assert.deepEqual([switches.isNear(8 * NEAR_MS), switches.isNear(10 * NEAR_MS)], [false, true]);
   });
 
   it('have the catalog of each side, and ignore starts that another revision has replaced', () => {

@@ -60,8 +60,9 @@ export class PriceSwitches {
   }
 }
 
-function startsOf({ models }: Catalog): number[] {
-  return models.flatMap(({ price }) => price.later.map(({ fromMs }) => fromMs));
+function startsOf({ models, groups }: Catalog): number[] {
+  const prices = [...models.map(({ price }) => price), ...groups.flatMap((group) => [...group.prices.values()])];
+  return prices.flatMap(({ later }) => later.map(({ fromMs }) => fromMs));
 }
 
 /** The side of an instant: the last one that has begun. */

@@ -304,7 +304,7 @@ function isSame(one: Reading, other: Reading): boolean {
 
 /** A half-written file lacks names that are in force. */
 function removes(config: Config, inForce: Config): boolean {
-  return (['providers', 'models', 'plans'] as const).some((section) =>
+  return (['providers', 'models', 'plans', 'groups'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
   );
 }

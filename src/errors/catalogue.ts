@@ -96,6 +96,11 @@ export const errorCatalogue = {
     'member_model_not_allowed',
     'The member who owns this API key may not use this model.',
   ),
+  accountModelNotAllowed: noRetry(
+    403,
+    'account_model_not_allowed',
+    'This account, or the group that it is in, may not use this model.',
+  ),
   noHealthyRoute: mayRetry(
     503,
     'MODEL_ROUTING_NO_HEALTHY_ROUTE',

@@ -283,6 +283,8 @@ describe(`accounts`, { timeout: 60_000 }, () => {
       requestsPerMinute: null,
       tokensPerMinute: null,
       modelLimits: {},
+      groupId: null,
+      allowedModels: null,
       membersSeeBalance: true,
       createdAt: NOON,
     });

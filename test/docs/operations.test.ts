@@ -314,6 +314,18 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.doesNotMatch(await shell(audit), /BROKEN/);
   });
 
+  it('puts an account into a group, and limits its models', async () => {
+    const [join, limit] = scriptsOf('groups') as [string, string];
+    assert.match(await shell(join), /^resellers +Resellers +1 +80% +acme-large +acme-large +acme +/m);
+    await (await ask(aliceKey)).arrayBuffer();
+    const [newest] = JSON.parse(await shell('npx faregate calls --account alice --limit 1 --json'));
+    assert.equal(newest.priceFactorBasisPoints, 8_000);
+    assert.equal(newest.price.inputYuanPerMillion, '3');
+    const printed = await shell(limit);
+    assert.match(printed, /^models +acme-large$/m);
+    assert.match(printed, /^group +none$/m);
+  });
+
   it('suspends an account, resumes it, and revokes a leaked key', async () => {
     const [suspend, resume, leaked] = scriptsOf('suspend-an-account') as [string, string, string];
     assert.match(await shell(suspend), /chargeback of 3 November/);
@@ -517,6 +529,9 @@ const RESPONSE = json(200, {
   usage: { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 },
 });
 
+/** As on the page, which shows it in several lines. */
+const GROUPS = /^groups:\n((?: .*\n)+)/m.exec(readFileSync(join(PAGES, 'groups.md'), 'utf8'))![1]!;
+
 function configText(acmeUrl: string, otherUrl: string): string {
   return `
 providers:
@@ -531,7 +546,8 @@ models:
     routes:
       - { provider: acme, model: acme-large-2026-10, priority: 0 }
       - { provider: other, model: large, priority: 1 }
-plans:
+groups:
+${GROUPS}plans:
   coding-pro: { name: Coding Pro, fiveHourCalls: 600, weeklyCalls: 5000, concurrency: 4, quotaTokens: 200000000, periodDays: 30, models: [acme-large], inputByteLimit: 4MiB, outputTokenLimit: 32000 }
 `;
 }

@@ -68,6 +68,8 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     isKeyLimited: false,
     memberId: null,
     isRateLimited: false,
+    groupLimits: null,
+    groupFactorBasisPoints: 10_000,
     tokens: 1,
     amountNano: 1n,
     sides: null,
@@ -195,7 +197,8 @@ export class MemoryAccount {
 
   look(call: Partial<Omit<AskingCall, 'request'>>, nowMs: number): Refusal | null {
     this.#read(nowMs, 1);
-    const asking = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, isOnPlan: false, ...call };
+    const usual = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, groupLimits: null };
+    const asking = { ...usual, isOnPlan: false, ...call };
     // A precheck writes nothing.
     const accounts = new Map([[asking.accountId, structuredClone(this.state)]]);
     return decideLooks([asking], accounts, this.contextAt(nowMs))[0]!;

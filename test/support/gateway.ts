@@ -120,6 +120,8 @@ export interface TestGatewayOptions {
   readonly models?: string;
   /** YAML of the `plans` section. */
   readonly plans?: string;
+  /** YAML of the `groups` section. */
+  readonly groups?: string;
   /** YAML of provider fields, such as `timeouts: { firstByte: 50ms }`. */
   readonly providerFields?: string;
   /** YAML of additional providers. */
@@ -230,6 +232,7 @@ models:
     routes: [{ provider: messy, model: nowhere }]
 ${options.models ?? ''}
 ${options.plans ?? ''}
+${options.groups ?? ''}
 ${options.noticeSettings ?? ''}
 ${options.oidc === undefined ? '' : `oidc: ${options.oidc}`}
 `;

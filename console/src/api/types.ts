@@ -1,6 +1,6 @@
 // Written by `npm run console:types` from /openapi.json. Do not change it by hand.
 
-export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly membersSeeBalance: boolean; readonly createdAt: Instant };
+export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly groupId: string | null; readonly allowedModels: readonly string[] | null; readonly membersSeeBalance: boolean; readonly createdAt: Instant };
 
 export type AccountOfMember = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly timezone: string; readonly today: string; readonly role: 'member' };
 
@@ -25,6 +25,8 @@ export type Drain = { readonly provider: string; readonly model: string | null; 
 export type FoundKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly status: 'active' | 'revoked' | 'expired'; readonly account: { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null } };
 
 export type FoundVoucher = { readonly codeEnd: string; readonly batch: VoucherBatch; readonly redemption: VoucherRedemption | null };
+
+export type Group = { readonly id: string; readonly name: string; readonly isConfigured: boolean; readonly accounts: number; readonly hasMoreAccounts: boolean; readonly models: readonly string[] | null; readonly providers: readonly string[] | null; readonly priceFactorBasisPoints: number; readonly pricedModels: readonly string[]; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly dailySpendCapYuan: Yuan | null };
 
 export type Identity = { readonly id: string; readonly provider: string | null; readonly issuer: string; readonly subject: string; readonly createdAt: Instant; readonly lastUsedAt: Instant | null };
 
@@ -481,7 +483,7 @@ export interface Endpoints {
   /** List and search accounts. */
   'GET /admin/v1/accounts': {
     path: Record<never, never>;
-    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined; readonly name?: string | undefined };
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly search?: string | undefined; readonly name?: string | undefined; readonly group?: string | undefined };
     body: null;
     response: { readonly data: readonly Account[]; readonly nextCursor: string | null };
   };
@@ -496,7 +498,7 @@ export interface Endpoints {
   'PATCH /admin/v1/accounts/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
+    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly groupId?: string | null | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
     response: Account;
   };
   /** Create an API key; its text is shown only once. */
@@ -645,6 +647,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: null;
     response: PlanRemainder;
+  };
+  /** List the groups of accounts with the number of their accounts. */
+  'GET /admin/v1/groups': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly Group[] };
   };
   /** List routes with their health as seen by this node, and drains. */
   'GET /admin/v1/routes': {

@@ -4,6 +4,7 @@
  */
 export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no account {}.': '没有账户 {1}。',
+  'There is no group "{}". {}': '没有分组“{1}”。{2}',
   'There is no user {}.': '没有用户 {1}。',
   'There is no key {}.': '没有密钥 {1}。',
   'There is no token {}.': '没有令牌 {1}。',

@@ -28,6 +28,9 @@ export interface Principal {
   /** Canonical model ids; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
   readonly memberModels: ReadonlySet<string> | null;
+  readonly accountModels: ReadonlySet<string> | null;
+  /** The group of the account; `null`: none. Its own list of models is in the catalog. */
+  readonly groupId: string | null;
   /** `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
   readonly isRateLimited: boolean;
@@ -101,7 +104,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
   const subscription: Subscription = await directory.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(status: KeyStatus, limitation: KeyLimitation, keyPrefix: string): Principal {
-    const { accountId, keyId, allowed, scopes, seesBalance } = status;
+    const { accountId, keyId, allowed, accountModels, groupId, scopes, seesBalance } = status;
     return {
       accountId,
       keyId,
@@ -111,6 +114,8 @@ export async function createPrincipals(options: PrincipalsOptions) {
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
       memberModels: limitation.memberModels && new Set(limitation.memberModels),
+      accountModels: accountModels && new Set(accountModels),
+      groupId,
       allowedNetworks: allowedRanges(allowed.networks),
       get isOnlyAccount() {
         return !hasSeveralAccounts;
@@ -198,8 +203,9 @@ export async function createPrincipals(options: PrincipalsOptions) {
   };
 }
 
-function sizeOf({ status: { allowed }, principal: { memberModels } }: CachedStatus): number {
-  return 1 + (allowed.models?.length ?? 0) + (allowed.networks?.length ?? 0) + (memberModels?.size ?? 0);
+function sizeOf({ status: { allowed, accountModels }, principal: { memberModels } }: CachedStatus): number {
+  const lists = [allowed.models, allowed.networks, accountModels];
+  return lists.reduce((size, list) => size + (list?.length ?? 0), 1 + (memberModels?.size ?? 0));
 }
 
 function refused(message: string): GatewayError {

@@ -27,6 +27,13 @@ const STATUSES = selection({
   isOnlyAccount: booleanColumn('not exists (select from accounts other where other.id <> a.id) as is_only_account'),
   expiresAtMs: orNull(instantColumn('k.expires_at')),
   allowed: ALLOW_LISTS.from('k'),
+  /** The group of the account; `null`: none. */
+  groupId: orNull(textColumn('a.group_id')),
+  /** `allowed_models` of the account; the key's own column has the same name. */
+  accountModels: orNull({
+    ...listColumn('account_models'),
+    select: () => 'to_jsonb(a.allowed_models) as account_models',
+  }),
   scopes: listColumn<KeyScope>('scopes'),
   userId: orNull(textColumn('k.user_id')),
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),

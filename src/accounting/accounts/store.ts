@@ -1,7 +1,7 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryPool } from '../../db/home-pools.ts';
 import { createNameSearch } from '../../db/name-search.ts';
-import { booleanColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { booleanColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -18,6 +18,10 @@ const ACCOUNTS = selection({
   /** `null`: the status has never changed. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
+  /** `null`: none. The configuration may no longer contain the group. */
+  groupId: orNull(textColumn('group_id')),
+  /** Canonical model ids; `null`: every model. */
+  allowedModels: orNull(listColumn('allowed_models')),
   createdAt: dateColumn('created_at'),
 });
 
@@ -29,7 +33,9 @@ const updateAccount: Statement = {
   name = coalesce($2, name), email = coalesce($3, email), verified = coalesce($4::boolean, verified),
   status = coalesce($5, status), updated_at = $6, status_reason = case when $5 is null then status_reason else $7 end,
   status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end,
-  members_see_balance = coalesce($8::boolean, members_see_balance)
+  members_see_balance = coalesce($8::boolean, members_see_balance),
+  group_id = case when $9::boolean then $10 else group_id end,
+  allowed_models = case when $11::boolean then $12::text[] else allowed_models end
 where id = $1
 returning ${ACCOUNTS.list}`,
 };
@@ -54,6 +60,27 @@ const listNamed: Statement = {
 where $2::text is null or id < $2 order by id desc limit $3::int`,
 };
 
+/** Uses accounts_by_group. */
+const listOfGroup: Statement = {
+  name: 'accounts.list-of-group',
+  text: `select id from accounts where group_id = $1::text and ($2::text is null or id < $2) order by id desc limit $3::int`,
+};
+
+/** Reads one index entry per group for its name, then at most `$1` of its accounts. Uses accounts_by_group. */
+const countByGroup: Statement = {
+  name: 'accounts.count-by-group',
+  text: `with recursive named as (
+  select min(group_id) as id from accounts where group_id is not null
+  union all
+  select (select min(a.group_id) from accounts a where a.group_id > named.id) from named where named.id is not null
+)
+select named.id, counted.accounts from named cross join lateral (
+  select count(*)::int as accounts
+  from (select from accounts a where a.group_id = named.id limit $1::int) of_group
+) counted
+where named.id is not null`,
+};
+
 const selectListed: Statement = {
   name: 'accounts.select-listed',
   text: `select ${ACCOUNTS.list} from accounts where id = any ($1::text[]) order by id desc`,
@@ -63,6 +90,7 @@ interface AccountFilter {
   /** An account id, or a part of the name or e-mail address, ignoring case. */
   readonly search?: string | undefined;
   readonly name?: string | undefined;
+  readonly groupId?: string | undefined;
 }
 
 export interface AccountFields {
@@ -73,6 +101,8 @@ export interface AccountFields {
   /** If it is absent, the new status has no reason. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
+  readonly groupId?: string | null | undefined;
+  readonly allowedModels?: readonly string[] | null | undefined;
 }
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
@@ -91,26 +121,39 @@ export function createAccountStore(database: DirectoryPool) {
           at,
           change.statusReason ?? null,
           change.membersSeeBalance ?? null,
+          change.groupId !== undefined,
+          change.groupId ?? null,
+          change.allowedModels !== undefined,
+          change.allowedModels ? toArray(change.allowedModels) : null,
         ]);
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
+    /** The number of accounts of each group that has any, up to a maximum. */
+    async countByGroup(accountsMax: number): Promise<ReadonlyMap<string, number>> {
+      const rows = await database.query<{ id: string; accounts: number }>(countByGroup, [accountsMax]);
+      return new Map(rows.map(({ id, accounts }) => [id, accounts]));
+    },
     /** Returns names by account id. Unknown ids are absent. */
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),
     /** Newest first. At the time limit, returns the accounts found so far and where to continue. */
     async listAccounts(
-      { search: part, name }: AccountFilter,
+      { search: part, name, groupId }: AccountFilter,
       beforeId: string | null,
       limit: number,
       timing: SliceTiming = UNHURRIED,
     ): Promise<LookedThrough<Account>> {
-      const readNamed = async (): Promise<LookedThrough<string>> => {
-        const named = await database.query<{ id: string }>(listNamed, [name!, beforeId, limit]);
-        return { items: named.map(({ id }) => id), next: named.length === limit ? named.at(-1)!.id : null };
+      const list = async (statement: Statement, value: string): Promise<LookedThrough<string>> => {
+        const listed = await database.query<{ id: string }>(statement, [value, beforeId, limit]);
+        return { items: listed.map(({ id }) => id), next: listed.length === limit ? listed.at(-1)!.id : null };
       };
-      const { items, next } = await (name === undefined ? search(part, beforeId, limit, timing) : readNamed());
+      const found = (): Promise<LookedThrough<string>> => {
+        if (name !== undefined) return list(listNamed, name);
+        return groupId === undefined ? search(part, beforeId, limit, timing) : list(listOfGroup, groupId);
+      };
+      const { items, next } = await found();
       const rows = items.length === 0 ? [] : await database.query(selectListed, [toArray(items)]);
       return { items: ACCOUNTS.all(rows), next };
     },

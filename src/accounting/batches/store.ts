@@ -7,6 +7,7 @@ import { AskedAccounts, accountReads, lockingStatement, readAccounts } from '../
 import { accountWrites, copyAccounts } from '../reservations/account-writes-store.ts';
 import { decideAdmissions } from '../reservations/admit.ts';
 import { futureCounts, warnOfFutureCounts } from '../reservations/future-counts.ts';
+import { limitsRates } from '../reservations/limits/minute-rates.ts';
 import type { LockedIn, LockMode } from '../reservations/locked-accounts.ts';
 import type { Admission, ReservationRequest } from '../reservations/reservation.ts';
 import { reservationWrites } from '../reservations/store.ts';
@@ -107,10 +108,10 @@ function askedBy(
   }
   const { callsOnPlan } = asked;
   for (const request of admissions) {
-    const { accountId, plan, isRateLimited } = request;
+    const { accountId, plan, isRateLimited, groupLimits } = request;
     asked.addCall(request);
     if (plan !== null) callsOnPlan.set(accountId, (callsOnPlan.get(accountId) ?? 0) + 1);
-    if (isRateLimited || terms.rateDefaults !== null) asked.addRates(request);
+    if (isRateLimited || terms.rateDefaults !== null || limitsRates(groupLimits)) asked.addRates(request);
   }
   return asked;
 }

@@ -5,6 +5,11 @@ export const LIST_PRICE_BASIS_POINTS = 10_000;
 /** Ten times the list price, in basis points. */
 export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
 
+/** The factor of an account, or that of its group if the account pays the list price. */
+export function factorInForce(ownBasisPoints: number, groupBasisPoints: number): number {
+  return ownBasisPoints === LIST_PRICE_BASIS_POINTS ? groupBasisPoints : ownBasisPoints;
+}
+
 /** The result is rounded half up. */
 export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number): bigint {
   return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);

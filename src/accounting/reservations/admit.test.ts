@@ -123,7 +123,14 @@ describe('admissions', () => {
       reservations.map(({ callId }) => callId),
       ['b'],
     );
-    const look = { accountId: 'acct_gone', keyId: 'k', isKeyLimited: false, memberId: null, isOnPlan: false };
+    const look = {
+      accountId: 'acct_gone',
+      keyId: 'k',
+      isKeyLimited: false,
+      memberId: null,
+      groupLimits: null,
+      isOnPlan: false,
+    };
     assert.deepEqual(decideLooks([look], new Map(), context), [UNKNOWN_ACCOUNT]);
   });
 
@@ -181,9 +188,9 @@ describe('the price factor of an account', () => {
 
   it('applies to the side of a switch of prices on which the clock of the batch is', () => {
     const sides = [
-      { fromMs: Number.NEGATIVE_INFINITY, amountNano: 10n },
-      { fromMs: START_MS, amountNano: 20n },
-      { fromMs: START_MS + 5, amountNano: 30n },
+      { fromMs: Number.NEGATIVE_INFINITY, amountNano: 10n, groupFactorBasisPoints: 8_000 },
+      { fromMs: START_MS, amountNano: 20n, groupFactorBasisPoints: 8_000 },
+      { fromMs: START_MS + 5, amountNano: 30n, groupFactorBasisPoints: 8_000 },
     ];
     for (const [atMs, side, amountNano] of [
       [START_MS - 1, 0, 5n],
@@ -198,10 +205,72 @@ describe('the price factor of an account', () => {
     }
   });
 
+  it('is that of the group if the account has none of its own, on each side of a switch', () => {
+    const sides = [
+      { fromMs: Number.NEGATIVE_INFINITY, amountNano: 100n, groupFactorBasisPoints: 8_000 },
+      { fromMs: START_MS, amountNano: 100n, groupFactorBasisPoints: 10_000 },
+    ];
+    for (const [own, parts, atMs, basisPoints] of [
+      [10_000, { groupFactorBasisPoints: 8_000 }, START_MS, 8_000],
+      [5_000, { groupFactorBasisPoints: 8_000 }, START_MS, 5_000],
+      [10_000, { sides }, START_MS - 1, 8_000],
+      [10_000, { sides }, START_MS, 10_000],
+      [5_000, { sides }, START_MS - 1, 5_000],
+    ] as const) {
+      const account = new MemoryAccount({ balanceNano: 1_000n, priceFactorBasisPoints: own });
+      const [admission] = account.admit([balanceCall('a', { amountNano: 100n, ...parts })], atMs);
+      assert.equal(admission!.isAdmitted && admission!.priceFactorBasisPoints, basisPoints);
+      assert.equal(amountOf(account, 'a'), BigInt(basisPoints) / 100n);
+    }
+  });
+
   it('does not raise a reservation above the maximum', () => {
     const account = new MemoryAccount({ balanceNano: 1n, priceFactorBasisPoints: 100_000 });
     account.admit([balanceCall('a', { amountNano: RESERVED_NANO_MAX })], START_MS);
     assert.equal(amountOf(account, 'a'), RESERVED_NANO_MAX);
+  });
+});
+
+describe('the limits of a group', () => {
+  const groupLimits = { requestsMax: 1, tokensMax: null, dailyCapNano: 5n };
+
+  it('replace the daily cap of the configuration, also in a precheck, but not a cap of the account', () => {
+    for (const [groupCapNano, accountCapNano, kind] of [
+      [5n, null, 'balanceDailyLimitExceeded'],
+      [50n, null, null],
+      [null, null, 'balanceDailyLimitExceeded'],
+      [5n, 50n, null],
+    ] as const) {
+      const account = new MemoryAccount({ balanceNano: 1_000n, dailyCapNano: accountCapNano });
+      account.defaultDailyCapNano = 9n;
+      const own = { groupLimits: { ...groupLimits, requestsMax: null, dailyCapNano: groupCapNano } };
+      const { dayBeganAtMs } = account.contextAt(START_MS);
+      Object.assign(account.state.money, { spentNano: 10n, dayBeganAtMs });
+      assert.equal(account.look(own, START_MS)?.kind ?? null, kind);
+      const [next] = account.admit([balanceCall('a', own)], START_MS);
+      assert.equal(kindOf(next!), kind ?? 'admitted');
+    }
+  });
+
+  it('replace the limits per minute of the configuration, but not those of the account', () => {
+    for (const [usualMax, ownMax, admitted] of [
+      [null, null, 1],
+      [3, null, 1],
+      [null, 2, 2],
+    ] as const) {
+      const account = new MemoryAccount({ balanceNano: 1_000n });
+      const all = { requestsMax: usualMax, tokensMax: null };
+      account.rateDefaults = usualMax === null ? null : { all, models: new Map() };
+      if (ownMax !== null) account.limitRate({ requestsMax: ownMax });
+      const calls = ['a', 'b', 'c'].map((id) =>
+        balanceCall(id, { groupLimits: { ...groupLimits, dailyCapNano: null } }),
+      );
+      const results = account.admit(calls, START_MS).map(kindOf);
+      assert.deepEqual(
+        results,
+        results.map((_, i) => (i < admitted ? 'admitted' : 'rateLimitExceeded')),
+      );
+    }
   });
 });
 
@@ -213,7 +282,14 @@ describe('a precheck', () => {
     const state = structuredClone(account.state);
     const slots = [{ callId: 'lapsed', takenAtMs: START_MS - DAY_MS }];
     Object.assign(state.subscriptions.get(subscription.id)!, { slots: 3, oldestSlots: slots });
-    const look = { accountId: state.accountId, keyId: 'key', isKeyLimited: false, memberId: null, isOnPlan: true };
+    const look = {
+      accountId: state.accountId,
+      keyId: 'key',
+      isKeyLimited: false,
+      memberId: null,
+      groupLimits: null,
+      isOnPlan: true,
+    };
     const refusals = decideLooks(
       [look, look, look],
       new Map([[state.accountId, state]]),

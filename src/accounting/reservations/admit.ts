@@ -1,5 +1,5 @@
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
-import { atPriceFactor, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
+import { atPriceFactor, factorInForce, LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type AccountState, type ActivePlan, type AdmissionContext, activePlanAt } from './account-state.ts';
 import { limitsOf, PLAN_LIMITS } from './limits/all.ts';
 import { shownBudgets } from './limits/key-budgets.ts';
@@ -41,15 +41,16 @@ function admit(
   reservations: Reservation[],
 ): Admission {
   if (account === undefined) return { isAdmitted: false, refusal: UNKNOWN_ACCOUNT, planId: null };
-  const { priceFactorBasisPoints } = account.money;
   const { sides } = asked;
   const side = sides === null ? 0 : sides.findLastIndex(({ fromMs }) => fromMs <= context.nowMs);
-  const request = pricedRequest(sides === null ? asked : { ...asked, ...sides[side]! }, priceFactorBasisPoints);
-  const { accountId, keyId, isKeyLimited, memberId } = request;
+  const listed = sides === null ? asked : { ...asked, ...sides[side]! };
+  const priceFactorBasisPoints = factorInForce(account.money.priceFactorBasisPoints, listed.groupFactorBasisPoints);
+  const request = pricedRequest(listed, priceFactorBasisPoints);
+  const { accountId, keyId, isKeyLimited, memberId, groupLimits } = request;
   const isOnPlan = request.plan !== null;
-  const isRated = hasRates(account, context);
+  const isRated = hasRates(request, account, context);
   const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated);
-  const call = { accountId, keyId, isKeyLimited, memberId, isOnPlan, request };
+  const call = { accountId, keyId, isKeyLimited, memberId, groupLimits, isOnPlan, request };
   const refusal = firstRefusal(limits, call, account, context);
   if (refusal !== null) return { isAdmitted: false, refusal, planId: account.activePlan?.terms.id ?? null };
   const reservation = emptyReservation(request, context);

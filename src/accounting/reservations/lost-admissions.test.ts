@@ -17,6 +17,8 @@ const requestOf = (callId: string): ReservationRequest => ({
   isKeyLimited: false,
   memberId: null,
   isRateLimited: false,
+  groupLimits: null,
+  groupFactorBasisPoints: 10_000,
   tokens: 1,
   amountNano: 1n,
   sides: null,

@@ -32,8 +32,17 @@ export function compileRateDefaults({ limits }: Pick<Config, 'limits'>): RateDef
   return areNone ? null : { all, models };
 }
 
+/** The limits for all models together of an account without limits of its own. Those of its group replace the general ones. */
+export function usualMaxima(ofGroup: RateMaxima | null, defaults: RateDefaults | null): RateMaxima | undefined {
+  if (ofGroup === null) return defaults?.all;
+  return {
+    requestsMax: ofGroup.requestsMax ?? defaults?.all.requestsMax ?? null,
+    tokensMax: ofGroup.tokensMax ?? defaults?.all.tokensMax ?? null,
+  };
+}
+
 type MinuteLimits = Pick<Config['limits'], 'requestsPerMinute' | 'tokensPerMinute'>;
 
-function maximaOf({ requestsPerMinute, tokensPerMinute }: MinuteLimits): RateMaxima {
+export function maximaOf({ requestsPerMinute, tokensPerMinute }: MinuteLimits): RateMaxima {
   return { requestsMax: requestsPerMinute ?? null, tokensMax: tokensPerMinute ?? null };
 }

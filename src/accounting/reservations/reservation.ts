@@ -2,10 +2,16 @@ import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { PriceRule } from '../pricing/price.ts';
+import type { RateMaxima } from './rate-defaults.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
 
 /** More than any balance. Prevents overflows of sums in SQL, for example after a request for 10^15 tokens. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
+
+/** Limits of a group's accounts that have none of their own. They replace those of the configuration; `null`: they do not. */
+export interface GroupLimits extends RateMaxima {
+  readonly dailyCapNano: bigint | null;
+}
 
 /** Plain values, because a request can be copied to another thread. */
 export interface ReservationRequest {
@@ -19,18 +25,29 @@ export interface ReservationRequest {
   /** The member who owns the key, if the member has limits; otherwise `null`. */
   readonly memberId: string | null;
   readonly isRateLimited: boolean;
+  /** `null`: the account is in no group, or its group has no limits. */
+  readonly groupLimits: GroupLimits | null;
+  /** The price factor of the account's group. It applies if the account has none of its own. */
+  readonly groupFactorBasisPoints: number;
   /** Maximum number of tokens, across all models that the call uses. */
   readonly tokens: number;
   /** Maximum cost at list prices; `null` on a plan. */
   readonly amountNano: bigint | null;
   /**
-   * The maximum cost on each side of a switch of prices, in the order of their instants (the first one is `-Infinity`), if a switch is near; otherwise
+   * The prices on each side of a switch of prices, in the order of their instants (the first one is `-Infinity`), if a switch is near; otherwise
    * `null`. The clock of the database selects the side.
    */
-  readonly sides: readonly { readonly fromMs: number; readonly amountNano: bigint }[] | null;
+  readonly sides: readonly RequestSide[] | null;
   /** `null` for a call on the balance. */
   readonly plan: PlanRequest | null;
   readonly facts: string;
+}
+
+/** What replaces the amount and the factor of a request from an instant on. */
+interface RequestSide {
+  readonly fromMs: number;
+  readonly amountNano: bigint;
+  readonly groupFactorBasisPoints: number;
 }
 
 interface PlanRequest {

@@ -22,8 +22,10 @@ import {
   shortText,
   wholeNumber,
 } from '../management/wire.ts';
+import { allowListFields, toAllowListChange } from './allow-lists.ts';
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 import { requireAccount } from './require-account.ts';
+import { requireGroup } from './require-group.ts';
 
 export interface AccountAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'listAccounts'>;
@@ -65,6 +67,9 @@ const accountChange = z
     /** The factor applies to calls admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
+    /** `null` removes the account from its group. */
+    groupId: shortText.nullable().optional(),
+    allowedModels: allowListFields.allowedModels,
     ...rateLimitFields,
   })
   .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {
@@ -73,10 +78,15 @@ const accountChange = z
   });
 
 const accountList = z
-  .strictObject({ ...page, search: filterText.optional(), name: filterText.optional() })
-  .refine(({ search, name }) => search === undefined || name === undefined, {
+  .strictObject({
+    ...page,
+    search: filterText.optional(),
+    name: filterText.optional(),
+    group: filterText.optional(),
+  })
+  .refine(({ search, name, group }) => [search, name, group].filter((each) => each !== undefined).length < 2, {
     path: ['name'],
-    error: 'Send either search or name.',
+    error: 'Send only one of search, name and group.',
   });
 
 export function accountReader({
@@ -112,6 +122,11 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
 
   const { read, withBalances } = accountReader(dependencies);
 
+  async function toModelIds(accountId: string, allowedModels: readonly string[]) {
+    const { allowedModels: models } = await requireAccount(accounts, accountId);
+    return toAllowListChange({ allowedModels }, { models, networks: null }, catalog()).models;
+  }
+
   return [
     adminEndpoint({
       method: 'POST',
@@ -146,8 +161,13 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
       query: accountList,
       response: pageOf(accountResponse),
       async run({ query }) {
-        const { search, name, cursor, limit } = query;
-        const { items, next } = await accounts.listAccounts({ search, name }, cursor ?? null, limit, LIST_TIMING);
+        const { search, name, group: groupId, cursor, limit } = query;
+        const { items, next } = await accounts.listAccounts(
+          { search, name, groupId },
+          cursor ?? null,
+          limit,
+          LIST_TIMING,
+        );
         return { data: await withBalances(items), nextCursor: next };
       },
     }),
@@ -167,9 +187,11 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
       response: accountResponse,
       async run({ id, body }) {
         const { dailySpendCapYuan, priceFactorBasisPoints, ...fields } = body;
-        const { requestsPerMinute, tokensPerMinute, modelLimits, ...change } = fields;
+        const { requestsPerMinute, tokensPerMinute, modelLimits, allowedModels, ...change } = fields;
+        if (change.groupId) requireGroup(change.groupId, catalog());
+        const models = allowedModels && (await toModelIds(id, allowedModels));
         const result = await accountChanges.change(id, {
-          fields: change,
+          fields: { ...change, allowedModels: models },
           rates: toRateChange({ requestsPerMinute, tokensPerMinute, modelLimits }, catalog()),
           dailyCapNano: dailySpendCapYuan,
           priceFactorBasisPoints,

@@ -1,13 +1,16 @@
 import { z } from 'zod';
+import { factorInForce } from '../../accounting/pricing/price-factor.ts';
 import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
-import { compileRateDefaults, type RateMaxima } from '../../accounting/reservations/rate-defaults.ts';
+import { compileRateDefaults, type RateMaxima, usualMaxima } from '../../accounting/reservations/rate-defaults.ts';
 import type { Config } from '../../config/schema.ts';
+import { groupFactorOf } from '../../providers/catalog/account-group.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
 import { underPresentNames } from './rate-limits.ts';
+import { requireAccount } from './require-account.ts';
 
 type OwnAccountDependencies = Pick<
   AccountAdminDependencies,
@@ -58,31 +61,38 @@ const accountChange = z.strictObject({
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
 
 export function ownAccountEndpoints(dependencies: OwnAccountDependencies): AccountEndpoint[] {
-  const { accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = dependencies;
+  const { accounts, accountChanges, ledger, rateLimits: rateStore, periods, catalog, config } = dependencies;
   const { read } = accountReader(dependencies);
 
   const calendar = () => ({ timezone: config().billing.timezone, today: periods().today });
 
   async function readOwn(accountId: string) {
     const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
-    const capNano = lowestCap(
-      balance?.dailyCapNano ?? config().billing.dailySpendCapYuan ?? null,
-      balance?.ownDailyCapNano ?? null,
-    );
-    const account = { ...(await read(accountId)), dailySpendCapInForceYuan: yuanOrNull(capNano) };
-    return shown(ownerAccount, { ...account, ...calendar(), role: 'owner' });
+    const account = await read(accountId);
+    const { group } = catalog().of(account.groupId);
+    const usualNano = group?.limits?.dailyCapNano ?? config().billing.dailySpendCapYuan ?? null;
+    const capNano = lowestCap(balance?.dailyCapNano ?? usualNano, balance?.ownDailyCapNano ?? null);
+    return shown(ownerAccount, {
+      ...account,
+      priceFactorBasisPoints: factorInForce(account.priceFactorBasisPoints, groupFactorOf(group)),
+      dailySpendCapInForceYuan: yuanOrNull(capNano),
+      ...calendar(),
+      role: 'owner',
+    });
   }
 
-  /** Without a limit of its own, the account has the configured limit. */
+  /** Returns the limits per minute of the account. Where the account has no limit, that of its group or the configured limit applies. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());
+    const { groupId } = await requireAccount(accounts, accountId);
+    const ofGroup = catalog().of(groupId).group?.limits ?? null;
     const usual = compileRateDefaults(config());
     const names = new Set([...(usual?.models.keys() ?? []), ...(own?.models.keys() ?? [])]);
     const models = [...names].sort().map((name) => {
       return [name, inForce(own?.models.get(name), usual?.models.get(name))] as const;
     });
-    return rateLimitsToWire({ ...inForce(own, usual?.all), models: new Map(models) });
+    return rateLimitsToWire({ ...inForce(own, usualMaxima(ofGroup, usual)), models: new Map(models) });
   }
 
   return [

@@ -22,11 +22,12 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     const { model: name, count } = await requestWorkers
       .estimate(estimate.kind, body.bytes, principal)
       .finally(() => body.release());
-    const model = name === null ? null : settings.catalog.find(name);
+    const catalog = settings.catalog.of(principal.groupId);
+    const model = name === null ? null : catalog.find(name);
     report.modelAsked = name;
     report.model = model?.id ?? null;
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
-    if (model !== null) requireAllowedModel(model, principal, settings.catalog);
+    if (model !== null) requireAllowedModel(model, principal, catalog);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
     const estimated = JSON.stringify(estimate.toResponse(totalTokens(count, factor)));
     exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
 import { KEY_PREFIX } from '../../accounting/accounts/key-format.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
+import { allowListFields } from '../accounts/allow-lists.ts';
 import { rateLimitFields } from '../accounts/rate-limits.ts';
 import { filterText, instant, page, shortText, wholeNumber } from '../management/wire.ts';
-import { allowListFields } from './allow-lists.ts';
 import { askedLimits } from './wire.ts';
 
 const limits = { ...askedLimits, ...rateLimitFields };

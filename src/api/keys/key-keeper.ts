@@ -19,12 +19,12 @@ import type { KeyBudgetStore } from '../../accounting/reservations/key-budget-st
 import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { toAllowListChange } from '../accounts/allow-lists.ts';
 import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
 import { conflict, notFound, orNotFound } from '../management/endpoint.ts';
 import { notYourAccount } from '../management/guard.ts';
 import { at } from '../management/response-fields.ts';
 import { toPage } from '../management/wire.ts';
-import { toAllowListChange } from './allow-lists.ts';
 import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
 import { type KeyResponse, keyMembers, keyToWire, toLimitChange, usedToWire } from './wire.ts';
 

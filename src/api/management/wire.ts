@@ -7,7 +7,7 @@ import type { Subscription } from '../../accounting/plans/subscriptions-store.ts
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
-import { at, count, yuan } from './response-fields.ts';
+import { at, count, listOf, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
 
@@ -101,6 +101,8 @@ export const accountResponse = z
       'The share of the list price that the account pays; 10000 is the list price.',
     ),
     ...rateLimits,
+    groupId: z.string().nullable().describe('The group of the account; null: none.'),
+    allowedModels: listOf(z.string()).nullable().describe('The models that the account may use; null: all.'),
     membersSeeBalance: z
       .boolean()
       .describe('Whether keys of members can read the balance. If not, they read what is left of their own budgets.'),

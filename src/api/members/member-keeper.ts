@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AccountRole } from '../../people/actor.ts';
 import type { KeysOfRemoved, Member, MembershipStore } from '../../people/membership-store.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { allowListFields, toAllowListChange } from '../keys/allow-lists.ts';
+import { allowListFields, toAllowListChange } from '../accounts/allow-lists.ts';
 import { askedLimits, limitsToWire, shownLimits, toLimitChange, usedMember, usedToWire } from '../keys/wire.ts';
 import { notFound, orNotFound } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';

@@ -2,13 +2,16 @@ import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
 import { listsInForce, priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
-import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
+import { factorInForce, LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
+import { isShownModel } from '../../calls/allowed-models.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Actor } from '../../people/actor.ts';
+import { groupFactorOf } from '../../providers/catalog/account-group.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { requireAccount } from '../accounts/require-account.ts';
 import { price, priceToWire } from '../calls/wire.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { count, listOf, pageOf } from '../management/response-fields.ts';
@@ -19,7 +22,7 @@ import { listSubscriptions, type SubscriptionAdminDependencies, subscriptionList
 
 type OwnPlanDependencies = PlanAdminDependencies &
   Pick<SubscriptionAdminDependencies, 'subscriptions'> & {
-    readonly accounts: Pick<AccountStore, 'findKey'>;
+    readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey'>;
     readonly ledger: Pick<LedgerStore, 'findBalances'>;
     readonly periods: () => RunningPeriods;
     readonly catalog: () => Catalog;
@@ -74,7 +77,7 @@ const ownModel = z
     operations: listOf(z.string()),
     contextTokens: count.nullable(),
     outputTokens: count.nullable(),
-    price: price.describe('The current list price, with the same names as in call records.'),
+    price: price.describe('The current list price for the account, with the same names as in call records.'),
     timeOfDay: timeOfDay.nullable().describe('List prices by time of day; null: the same at all times.'),
     isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes the model.'),
   })
@@ -129,13 +132,21 @@ export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndp
       response: ownModels,
       async run(_input, { actor, scope: { accountId } }) {
         const allowed = await allowedTo(actor);
+        const { groupId, allowedModels } = await requireAccount(accounts, accountId);
+        const ofGroup = catalog().of(groupId);
+        const lists = {
+          allowedModels: allowed,
+          memberModels: null,
+          accountModels: allowedModels && new Set(allowedModels),
+        };
         const balance = (await ledger.findBalances([accountId], periods())).get(accountId);
         const { planId } = await readRemainder(dependencies, accountId);
         const planModels = new Set(plans().find(({ id }) => id === planId)?.models);
         const named = config().models;
-        const models = catalog().models.filter(
-          ({ id }) => named[id]?.listed === true && (allowed === null || allowed.has(id)),
+        const models = ofGroup.models.filter(
+          (model) => named[model.id]?.listed === true && isShownModel(model, lists, ofGroup.group),
         );
+        const ownFactor = balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
         return {
           data: models.map((model) => {
             const nowMs = clock.nowMs();
@@ -153,7 +164,7 @@ export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndp
               isInPlan: planModels.has(model.id),
             };
           }),
-          priceFactorBasisPoints: balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS,
+          priceFactorBasisPoints: factorInForce(ownFactor, groupFactorOf(ofGroup.group)),
         };
       },
     }),

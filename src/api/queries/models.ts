@@ -32,7 +32,7 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** `null`: the account sees all listed models. Allow-lists of keys can hide further models. */
+/** Returns the models that an account sees at an address; `null`: all listed models. Allow-lists and the account's group can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
@@ -155,14 +155,15 @@ function clientOf({ headers, search }: QueryRequest, sources: QuerySources): Cli
 
 async function listedModels(view: View, visible: Visible, request: QueryRequest, sources: QuerySources) {
   const principal = request.principal!;
-  const { accountId } = principal;
+  const { accountId, groupId } = principal;
   const shown = await visible(accountId, sources);
+  const { group } = sources.catalog().of(groupId);
   return Object.entries(sources.config().models).filter(
     ([id, model]) =>
       model.listed &&
       view.serves(model) &&
       (shown === null || shown.has(id)) &&
-      isShownModel({ id, aliases: model.aliases }, principal),
+      isShownModel({ id, aliases: model.aliases }, principal, group),
   );
 }
 

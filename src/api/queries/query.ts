@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Principal } from '../../accounting/accounts/principals.ts';
 import type { CurrentPlan } from '../../accounting/plans/snapshot.ts';
 import type { Config } from '../../config/schema.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
 import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
 import type { QueryString } from './paging.ts';
 
@@ -45,6 +46,8 @@ export interface QuerySources {
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The database's clock decides which plan is current. */
+  /** The catalog of the accounts in no group. */
+  catalog(): Catalog;
+  /** Returns the account's current plan, according to the clock of the database. */
   subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }

@@ -8,6 +8,7 @@ import { unpricedEndpoints } from '../calls/unpriced.ts';
 import { changeEndpoints } from '../changes/admin.ts';
 import { configEndpoints } from '../config/admin.ts';
 import { exportEndpoints } from '../export/admin.ts';
+import { groupEndpoints } from '../groups/admin.ts';
 import { keyEndpoints } from '../keys/admin.ts';
 import { importedKeyEndpoints } from '../keys/imported.ts';
 import { keySearchEndpoints } from '../keys/key-search.ts';
@@ -41,6 +42,7 @@ const RESOURCES = [
   callCorrectionEndpoints,
   subscriptionEndpoints,
   planEndpoints,
+  groupEndpoints,
   routeEndpoints,
   configEndpoints,
   providerEndpoints,

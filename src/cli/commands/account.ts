@@ -8,7 +8,7 @@ import { accountImport } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { memberCommands } from './account-member.ts';
-import { describeRateLimits, orNull, RATE_OPTIONS, rateLimitsOf } from './limit-options.ts';
+import { describeRateLimits, orNull, RATE_OPTIONS, rateLimitsOf, readList } from './limit-options.ts';
 
 const NAME = { '<name>': 'the name of the account' };
 const REASON = { '--reason <text>': 'reason, shown by `account show`' };
@@ -46,9 +46,12 @@ export const accountCommands = group('account', 'create, import, list, fund and 
   },
   list: {
     about: 'list accounts, newest first',
-    with: { '--search <text>': 'only accounts whose name, e-mail or id contains this text' },
+    with: {
+      '--search <text>': 'only accounts whose name, e-mail or id contains this text',
+      '--group <group>': 'only accounts of this group',
+    },
     lists: '/accounts',
-    filters: ['search'],
+    filters: ['search', 'group'],
     empty: 'There are no accounts yet. Create one: faregate account create <name> --verified --balance 10',
     columns: [
       ...columnsOf<AccountResponse>('id', 'name'),
@@ -91,8 +94,13 @@ export const accountCommands = group('account', 'create, import, list, fund and 
     ...change(({ reason }) => ({ status: 'active', statusReason: reason })),
   },
   'set <account>': {
-    about: 'change what an account pays for calls that are admitted from now on, or what its members see',
+    about: 'change the group of an account, what it pays and may use from now on, or what its members see',
     with: {
+      '--group <group>': 'the group of the account, or "none"',
+      '--models <names>': {
+        text: 'the models that it may use, separated by commas, or "none" for no limit',
+        parse: readList,
+      },
       '--price-factor <factor>': {
         text: 'the share of the list price that it pays: basis points such as 8000, or a percentage such as 80%',
         parse: readPriceFactor,
@@ -102,11 +110,17 @@ export const accountCommands = group('account', 'create, import, list, fund and 
         parse: readYesOrNo,
       },
     },
-    ...change(({ priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
-      if (priceFactorBasisPoints === undefined && membersSeeBalance === undefined) {
-        throw new UsageError('Specify what to change: --price-factor or --members-see-balance.');
+    ...change(({ group: groupId, models, priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
+      const changed = {
+        groupId: orNull(groupId),
+        allowedModels: orNull(models),
+        priceFactorBasisPoints,
+        membersSeeBalance,
+      };
+      if (Object.values(changed).every((value) => value === undefined)) {
+        throw new UsageError('Specify what to change: --group, --models, --price-factor or --members-see-balance.');
       }
-      return { priceFactorBasisPoints, membersSeeBalance };
+      return changed;
     }),
   },
   'top-up <account> <yuan>': {
@@ -142,6 +156,8 @@ function describeAccount(view: AccountResponse): string {
     ['daily cap', view.dailySpendCapYuan === null ? 'as configured' : `¥${view.dailySpendCapYuan}`],
     ['own cap', view.ownDailySpendCapYuan === null ? 'none' : `¥${view.ownDailySpendCapYuan} a day`],
     ['price factor', `${view.priceFactorBasisPoints} (${view.priceFactorBasisPoints / 100}% of the list price)`],
+    ['group', view.groupId ?? 'none'],
+    ['models', view.allowedModels?.join(', ') ?? 'all'],
     ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
     ['limits', describeRateLimits(view).join(', ') || 'as configured'],
     ...fieldsOf(view, 'createdAt'),

@@ -13,6 +13,7 @@ const loads: Readonly<Record<string, Load>> = {
   config: async () => (await import('./running-config.ts')).runningConfigCommands,
   doctor: async () => (await import('../doctor/doctor.ts')).doctorCommands,
   account: async () => (await import('./account.ts')).accountCommands,
+  group: async () => (await import('./group.ts')).groupCommands,
   import: async () => (await import('./import.ts')).importCommands,
   key: async () => (await import('./key.ts')).keyCommands,
   plan: async () => (await import('./plan.ts')).planCommands,

@@ -166,6 +166,7 @@ describe('catalog', () => {
         perCallNano: null,
       },
       timeOfDay: null,
+      later: [],
     });
   });
 

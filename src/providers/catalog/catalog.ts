@@ -16,6 +16,7 @@ import { termPriceKeys } from '../../protocols/metering/service-terms.ts';
 import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
+import { type AccountGroup, compileGroup, missingGroup } from './account-group.ts';
 
 export interface Route {
   /** Identifies the route across configuration reloads, so that its health is kept. */
@@ -48,11 +49,18 @@ export interface Model {
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
 
+/** The models as the accounts of one group call them, or the accounts in no group. */
 export interface Catalog {
   /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7) */
   resolve(name: string, operation: Operation): Model;
   find(name: string): Model | null;
   readonly models: readonly Model[];
+  /** The group whose accounts see this catalog; `null`: those in no group. */
+  readonly group: AccountGroup | null;
+  /** All groups of the configuration. */
+  readonly groups: readonly AccountGroup[];
+  /** @param groupId the group of an account; `null`: it is in none */
+  of(groupId: string | null): Catalog;
 }
 
 export function modelAbsence(name: string): GatewayError {
@@ -78,6 +86,32 @@ export function createCatalog(config: Config): Catalog {
     const model = compileModel(id, modelConfig, config, localTime);
     for (const name of [id, ...modelConfig.aliases]) byName.set(name, model);
   }
+  const groups = Object.entries(config.groups).map(([id, group]) => {
+    const prices = Object.entries(group.prices).map(
+      ([model, price]) => [model, compilePrice(price, localTime)] as const,
+    );
+    return compileGroup(id, group, new Map(prices));
+  });
+  const ofGroup = new Map<string, Catalog>();
+  const catalog: Catalog = {
+    ...modelsByName(byName),
+    group: null,
+    groups,
+    of: (groupId) => (groupId === null ? catalog : (ofGroup.get(groupId) ?? catalogOf(missingGroup(groupId)))),
+  };
+
+  function catalogOf(group: AccountGroup): Catalog {
+    const models = modelsByName(namesOfGroup(byName, group));
+    const found = { ...catalog, ...models, group: withModelsServed(group, catalog.models) };
+    ofGroup.set(group.id, found);
+    return found;
+  }
+
+  for (const group of groups) catalogOf(group);
+  return catalog;
+}
+
+function modelsByName(byName: ReadonlyMap<string, Model>): Pick<Catalog, 'resolve' | 'find' | 'models'> {
   return {
     resolve(name, operation) {
       const model = byName.get(name);
@@ -89,6 +123,34 @@ export function createCatalog(config: Config): Catalog {
     find: (name) => byName.get(name) ?? null,
     models: [...new Set(byName.values())],
   };
+}
+
+/** Each model has one object in the catalog of the group, like in that of all accounts. */
+function namesOfGroup(byName: ReadonlyMap<string, Model>, group: AccountGroup): ReadonlyMap<string, Model> {
+  const models = new Map([...new Set(byName.values())].map((model) => [model, modelOfGroup(model, group)]));
+  return new Map([...byName].map(([name, model]) => [name, models.get(model)!]));
+}
+
+/** The model as accounts of a group call it: with the price and the providers of the group. */
+function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
+  const price = prices.get(model.id) ?? model.price;
+  if (providers === null) return price === model.price ? model : { ...model, price };
+  const routes = byProtocol(({ name }) => model.routes[name].filter(({ providerId }) => providers.has(providerId)));
+  return { ...model, price, routes };
+}
+
+/** Whether accounts of a group may use a model. A model that no provider of the group serves is not offered to them. */
+function isOfGroup({ id, routes }: Model, { models, providers }: AccountGroup): boolean {
+  if (models !== null && !models.has(id)) return false;
+  return (
+    providers === null || Object.values(routes).some((some) => some.some((each) => providers.has(each.providerId)))
+  );
+}
+
+/** The group, allowed only models that one of its providers serves. */
+function withModelsServed(group: AccountGroup, models: readonly Model[]): AccountGroup {
+  if (group.providers === null) return group;
+  return { ...group, models: new Set(models.filter((model) => isOfGroup(model, group)).map(({ id }) => id)) };
 }
 
 function compileModel(id: string, model: ModelConfig, config: Config, localTime: LocalTime): Model {

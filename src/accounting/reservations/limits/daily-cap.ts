@@ -5,8 +5,9 @@ import type { Limit } from './limit.ts';
 
 /** Per day of the billing time zone. Reservations count as spent. */
 export const dailyCap: Limit = {
-  refuse(_call, { money }, context) {
-    const capNano = lowestCap(money.dailyCapNano ?? context.defaultDailyCapNano, money.ownDailyCapNano);
+  refuse({ groupLimits }, { money }, context) {
+    const usualNano = groupLimits?.dailyCapNano ?? context.defaultDailyCapNano;
+    const capNano = lowestCap(money.dailyCapNano ?? usualNano, money.ownDailyCapNano);
     if (capNano === null) return null;
     const spentNano = spentToday(money, context);
     if (spentNano + money.reservedNano < capNano) return null;

@@ -5,7 +5,10 @@ import type { CallUse, Refusal, ReservationRequest, ReservedLimits } from '../re
 import type { Reservation } from '../tables.ts';
 
 /** The body of the call might not be read yet. */
-export type AskingCall = Pick<ReservationRequest, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'> & {
+export type AskingCall = Pick<
+  ReservationRequest,
+  'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'groupLimits'
+> & {
   readonly isOnPlan: boolean;
   /** `null`: the body is not read yet. */
   readonly request: ReservationRequest | null;

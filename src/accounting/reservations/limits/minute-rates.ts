@@ -1,8 +1,8 @@
 import type { RateLeft, RateStatus } from '../../../protocols/rate-status.ts';
 import { isInFuture } from '../../counts/counted-since.ts';
 import { type AccountState, type AdmissionContext, type RateState, rateName } from '../account-state.ts';
-import { maximaOfNames, type RateMaxima } from '../rate-defaults.ts';
-import type { ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
+import { maximaOfNames, type RateMaxima, usualMaxima } from '../rate-defaults.ts';
+import type { GroupLimits, ReachedRate, Refusal, ReservationRequest } from '../reservation.ts';
 import type { RateCounts, RateFill } from '../tables.ts';
 import type { Limit } from './limit.ts';
 import {
@@ -119,20 +119,29 @@ interface Rate extends RateMaxima {
 }
 
 /** Most accounts have no limits per minute. */
-export function hasRates({ rates }: AccountState, { rateDefaults }: AdmissionContext): boolean {
-  return rates.size > 0 || rateDefaults !== null;
+export function hasRates(
+  { groupLimits }: Pick<ReservationRequest, 'groupLimits'>,
+  { rates }: AccountState,
+  { rateDefaults }: AdmissionContext,
+): boolean {
+  return rates.size > 0 || rateDefaults !== null || limitsRates(groupLimits);
+}
+
+export function limitsRates(limits: GroupLimits | null): boolean {
+  return limits !== null && (limits.requestsMax !== null || limits.tokensMax !== null);
 }
 
 /** Limits that are only in the configuration might not be stored for the account yet. */
 function ratesOf(
-  { accountId, keyId, model, modelAliases }: ReservationRequest,
+  { accountId, keyId, model, modelAliases, groupLimits }: ReservationRequest,
   { rates }: AccountState,
   { rateDefaults }: AdmissionContext,
 ): Rate[] {
   const found: Rate[] = [];
+  const ofAll = usualMaxima(groupLimits, rateDefaults);
   for (const place of placesOf(keyId, model)) {
     const isOfAccount = place.keyId === '';
-    const usual = isOfAccount ? (place.model === '' ? rateDefaults?.all : rateDefaults?.models.get(model)) : undefined;
+    const usual = isOfAccount ? (place.model === '' ? ofAll : rateDefaults?.models.get(model)) : undefined;
     const stored = rates.get(rateName(place));
     const others = place.model === '' ? [] : underAliases(place.keyId, modelAliases, rates);
     const own = maximaOfNames(stored, others);

@@ -1,0 +1,57 @@
+import type { ModelPrice } from '../../accounting/pricing/price.ts';
+import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
+import { maximaOf } from '../../accounting/reservations/rate-defaults.ts';
+import type { GroupLimits } from '../../accounting/reservations/reservation.ts';
+import type { GroupConfig } from '../../config/schema.ts';
+
+/** What differs for the accounts of a group (`docs/operations/groups.md`). */
+export interface AccountGroup {
+  readonly id: string;
+  readonly name: string;
+  /** False if the configuration does not contain the group of an account, which may then use no model. */
+  readonly isConfigured: boolean;
+  /** Canonical ids; `null`: every model. */
+  readonly models: ReadonlySet<string> | null;
+  /** `null`: every provider. */
+  readonly providers: ReadonlySet<string> | null;
+  /** For accounts without a price factor of their own. */
+  readonly priceFactorBasisPoints: number;
+  /** Prices that replace those of the models, by canonical model id. */
+  readonly prices: ReadonlyMap<string, ModelPrice>;
+  /** For accounts without limits of their own; `null`: the general limits apply. */
+  readonly limits: GroupLimits | null;
+}
+
+export function compileGroup(id: string, config: GroupConfig, prices: AccountGroup['prices']): AccountGroup {
+  const { name, models, providers, priceFactorBasisPoints, limits } = config;
+  const own = { ...maximaOf(limits), dailyCapNano: limits.dailySpendCapYuan ?? null };
+  return {
+    id,
+    name,
+    isConfigured: true,
+    models: models === undefined ? null : new Set(models),
+    providers: providers === undefined ? null : new Set(providers),
+    priceFactorBasisPoints,
+    prices,
+    limits: Object.values(own).every((limit) => limit === null) ? null : own,
+  };
+}
+
+/** A group that only accounts refer to. Its prices are unknown, so it may use no model. */
+export function missingGroup(id: string): AccountGroup {
+  return {
+    id,
+    name: id,
+    isConfigured: false,
+    models: new Set(),
+    providers: null,
+    priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+    prices: new Map(),
+    limits: null,
+  };
+}
+
+/** The price factor of accounts without one of their own. */
+export function groupFactorOf(group: AccountGroup | null): number {
+  return group === null ? LIST_PRICE_BASIS_POINTS : group.priceFactorBasisPoints;
+}
