@@ -637,7 +637,7 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');
     const node = new NodeConfig(file, {});
-    start({ node: Object.assign(Object.create(node), { file: later }), current, pollMs: 10 });
+    start({ node: Object.assign(node, { file: later }), current, pollMs: 10 });
     assert.match((await record.nextLogged('warn')).message, /does not report changes of this file/);
     assert.match((await record.nextLogged('error')).message, /There is no such file/);
     mkdirSync(missing);
