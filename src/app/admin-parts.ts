@@ -53,14 +53,17 @@ type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 /** A gateway and a command that opens the database itself have different ones. */
 type OfProcess =
   | 'auditLedger'
+  | 'catalogReader'
   | 'changes'
   | 'configStatus'
   | 'credentialsOf'
   | 'drains'
   | 'health'
   | 'lowBalanceNano'
+  | 'nodeCatalog'
   | 'nodeId'
   | 'periods'
+  | 'revisions'
   | 'testProvider'
   | 'unpricedUses'
   | 'webhooks';

@@ -91,7 +91,9 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
   /** The id of the subject in a response. By default, the member `id`. */
   responded?(response: object): string | null;
-  /** Details of the request that the subject does not show, such as a memo. */
+  /** Returns what the audit log records of a response. Absent: the whole response. */
+  recorded?(response: object): object;
+  /** Returns details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
   /** The subject in the form of responses. If it does not exist, `read` returns `null` or throws a 404. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;

@@ -51,6 +51,7 @@ export const configCommands: CommandRows = {
       readAdminToken(environment);
       const summary = {
         file,
+        catalog: config.catalog,
         providers: Object.keys(config.providers),
         models: Object.keys(config.models),
         plans: Object.keys(config.plans),
@@ -60,9 +61,13 @@ export const configCommands: CommandRows = {
       output.print(summary, () =>
         renderFields([
           ['configuration', `${file} is valid`],
-          ['providers', summary.providers.join(', ') || 'none'],
-          ['models', summary.models.join(', ') || 'none'],
-          ['plans', summary.plans.join(', ') || 'none'],
+          ...(config.catalog === 'database'
+            ? [['catalog', 'in the database ("faregate catalog show" prints it)'] as const]
+            : ([
+                ['providers', summary.providers.join(', ') || 'none'],
+                ['models', summary.models.join(', ') || 'none'],
+                ['plans', summary.plans.join(', ') || 'none'],
+              ] as const)),
           ['database', summary.database],
           ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
         ]),
