@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { CatalogText } from '../config/load.ts';
 import type { NodeConfig } from '../config/node-config.ts';
-import { CatalogFollower } from '../config/revisions/follower.ts';
+import { CatalogFollower, type FollowedSecrets, type FollowerOptions } from '../config/revisions/follower.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
@@ -53,6 +53,8 @@ export class RunningGateway {
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
+  /** Set if the catalog is in the file. */
+  #secretsFollower: CatalogFollower | null = null;
 
   constructor(deps: GatewayDependencies) {
     this.#deps = deps;
@@ -103,24 +105,45 @@ export class RunningGateway {
   }
 
   /**
-   * Applies the revision of the catalog in force, and from now on those that follow.
+   * Applies the revision of the catalog in force, and from now on those that follow and the sealed secrets that they use.
    *
    * @param useCatalog puts a catalog in force from an instant of the database's clock on
    * @throws ConfigError if the revision in force cannot be used
    */
-  async followCatalog(node: NodeConfig, useCatalog: (catalog: CatalogText, fromMs: number) => void): Promise<void> {
-    const { databases, accounting, catalog, logger } = this.#deps;
-    const { directory } = databases;
-    catalog.follower = new CatalogFollower({
-      store: createRevisionStore(directory.pool('probes')),
-      listen: (onChange) => directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
-      parse: (text) => node.parse({ catalog: text }).config,
+  async followCatalog(
+    node: NodeConfig,
+    secrets: FollowedSecrets,
+    useCatalog: (catalog: CatalogText, fromMs: number) => void,
+  ): Promise<void> {
+    const { databases, catalog } = this.#deps;
+    catalog.follower = this.#follower(node, {
+      secrets,
+      store: createRevisionStore(databases.directory.pool('probes')),
       apply: useCatalog,
+    });
+    await catalog.follower.start();
+  }
+
+  /** From now on, calls `reload` when sealed secrets of the database change, which the catalog in the file uses. */
+  async followSecrets(node: NodeConfig, secrets: FollowedSecrets, reload: () => void): Promise<void> {
+    const store = { latest: async () => ({ nowMs: 0, current: null, scheduled: null }) };
+    this.#secretsFollower = this.#follower(node, { secrets, store, apply: () => undefined, onSecrets: reload });
+    await this.#secretsFollower.start();
+  }
+
+  #follower(
+    node: NodeConfig,
+    source: Pick<FollowerOptions, 'secrets' | 'store' | 'apply' | 'onSecrets'>,
+  ): CatalogFollower {
+    const { databases, accounting, logger } = this.#deps;
+    return new CatalogFollower({
+      ...source,
+      listen: (onChange) => databases.directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
+      parse: (text) => node.parse({ catalog: text }).config,
       schedule: (next) => this.schedule(next),
       clock: accounting.databaseClock,
       logger,
     });
-    await catalog.follower.start();
   }
 
   /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
@@ -143,6 +166,7 @@ export class RunningGateway {
   async close(): Promise<void> {
     this.#deps.status.announceClose();
     await this.#deps.catalog.follower?.close();
+    await this.#secretsFollower?.close();
     await this.#deps.shutDown();
   }
 }
