@@ -14,6 +14,7 @@ import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
+import type { SealingKey } from '../config/sealed-secrets/sealing.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
@@ -30,7 +31,7 @@ import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { RouteHealth } from '../providers/routing/health.ts';
-import { createAdminParts, createPlacedAdmin } from './admin-parts.ts';
+import { createAdminParts, createPlacedAdmin, createSealedSecretParts } from './admin-parts.ts';
 import { createGuesses } from './guesses.ts';
 import { joinPartitionAdmins } from './joined-partitions.ts';
 import { createLocalWebhooks } from './notices.ts';
@@ -52,6 +53,7 @@ export function createLocalAdmin(
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,
+  sealingKeys: () => readonly SealingKey[] = () => [],
 ): LocalAdmin {
   const { directory, partitions } = databases;
   const clock = systemClock;
@@ -118,6 +120,7 @@ export function createLocalAdmin(
       listen: async () => ({ isConnected: true, close: async () => undefined }),
       logger,
     }),
+    ...createSealedSecretParts(directory, sealingKeys, () => config),
     configStatus: () => configLoads.status,
     nodeId: null,
     unpricedUses: () => [],

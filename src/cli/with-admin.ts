@@ -2,6 +2,7 @@ import { type AdminClient, remoteAdminClient } from '../api/management/admin-cli
 import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { Config } from '../config/schema.ts';
+import { readSealingKeys } from '../config/sealed-secrets/sealing-keys.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/databases.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -62,7 +63,8 @@ export async function withAdmin<Result>(
   return withDatabases(Promise.resolve(books.databases), async (databases) => {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
+    const keys = () => readSealingKeys(environment);
+    const admin = createLocalAdmin(config, databases, logger, loads, localUserName(), keys);
     sayWhere(`database: ${name}`);
     try {
       return await work(admin.client);

@@ -10,6 +10,7 @@ import type { NoticeOptions } from '../../src/app/notices.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import type { SealingKey } from '../../src/config/sealed-secrets/sealing.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { QuestionTiming } from '../../src/db/questions/database-questions.ts';
 import type { Disk } from '../../src/journal/disk.ts';
@@ -136,6 +137,8 @@ export interface TestGatewayOptions {
   readonly tracing?: string;
   /** YAML of the `oidc` section. */
   readonly oidc?: string;
+  /** By default no key for sealed secrets. */
+  readonly sealingKeys?: () => readonly SealingKey[];
   readonly isStrict?: boolean;
 }
 
@@ -290,6 +293,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
+    ...(options.sealingKeys === undefined ? {} : { sealingKeys: options.sealingKeys }),
     checksResponses: true,
     hashCost: CHEAP_HASHES,
     traceTiming: { delayMs: 10 },
