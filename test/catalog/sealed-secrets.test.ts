@@ -87,7 +87,7 @@ for (const mode of ['file', 'database'] as const) {
     }
     async function useCatalog(text: string): Promise<void> {
       if (mode === 'file') return writeFileSync(file, text);
-      const revisions = createRevisionStore(inOneDatabase(stored.database).directory, 0);
+      const revisions = createRevisionStore(inOneDatabase(stored.database).directory, { leadMs: 0 });
       const base = (await revisions.last())?.number ?? null;
       await revisions.insert({ text, source: 'push', base, reason: null, createdBy: 'test', inForceAtMs: null });
     }
