@@ -43,6 +43,8 @@ interface GatewayDependencies {
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
   /** Records later loads. */
   readonly loads: ConfigLoads;
+  /** Called when an operator requests a reload, to tell other workers. */
+  readonly onReload?: () => void;
   /** Called with each configuration that comes into force. */
   readonly onApplied: (config: Config) => void;
 }
@@ -116,7 +118,10 @@ export class RunningGateway {
    *
    * @throws ConfigError if the revision in force cannot be used
    */
-  async followConfig(current: Config, { loads, onApplied, ...timing }: FollowedConfigOptions): Promise<ConfigWatcher> {
+  async followConfig(
+    current: Config,
+    { loads, onReload, onApplied, ...timing }: FollowedConfigOptions,
+  ): Promise<ConfigWatcher> {
     const { catalog, logger, part, management } = this.#deps;
     const { node } = catalog;
     if (node === null) throw new Error('the gateway was created without a configuration file');
@@ -144,6 +149,7 @@ export class RunningGateway {
       throw error;
     }
     catalog.reload = async () => {
+      onReload?.();
       await Promise.all([watcher.reloadNow(), catalog.follower?.refresh()]);
     };
     return watcher;

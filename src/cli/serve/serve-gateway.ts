@@ -104,6 +104,7 @@ export async function serveGateway(
 
     const watcher = await gateway.followConfig(config, {
       loads: configLoads,
+      onReload: () => worker?.reloads(),
       onApplied({ log: { format } }) {
         log.setFormat(format);
         worker?.logsAs(format);

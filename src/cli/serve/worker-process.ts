@@ -79,6 +79,8 @@ function createWorkerProcess(part: Part, localToken: string | null) {
     cannotStart: (message: string) => primary.tell('cannotStart', message),
     /** Makes the primary log in the same format. */
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
+    /** Makes all workers reload the configuration. */
+    reloads: () => primary.tell('reloads'),
     /** Reports that this worker accepts no new calls and finishes those in flight. */
     closes: () => primary.tell('closes'),
     /** Disconnects, so that the process can exit. */

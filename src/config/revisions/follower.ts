@@ -132,7 +132,10 @@ export class CatalogFollower {
     const { schedule, parse, clock, logger } = this.#options;
     clearTimeout(this.#switchTimer);
     this.#scheduled = revision;
-    if (revision === null) return schedule(null);
+    if (revision === null) {
+      schedule(null);
+      return;
+    }
     try {
       schedule({ config: parse(catalogOf(revision)), fromMs: revision.inForceAtMs });
       if (this.#failed?.number === revision.number) this.#failed = null;
