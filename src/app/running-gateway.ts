@@ -46,6 +46,8 @@ interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 's
   readonly loads: ConfigLoads;
   /** Default: none. */
   readonly secrets?: FollowedSecrets;
+  /** Called when an operator requests a reload, to tell other workers. */
+  readonly onReload?: () => void;
   /** Called with each configuration that comes into force. */
   readonly onApplied: (config: Config) => void;
 }
@@ -128,7 +130,7 @@ export class RunningGateway {
    */
   async followConfig(
     current: Config,
-    { loads, onApplied, secrets = NO_SECRETS, ...timing }: FollowedConfigOptions,
+    { loads, onReload, onApplied, secrets = NO_SECRETS, ...timing }: FollowedConfigOptions,
   ): Promise<ConfigWatcher> {
     const { catalog, databases, logger, part, management } = this.#deps;
     const { node } = catalog;
@@ -172,6 +174,7 @@ export class RunningGateway {
       throw error;
     }
     catalog.reload = async () => {
+      onReload?.();
       await Promise.all([watcher.reloadNow(), catalog.follower?.refresh()]);
     };
     return watcher;

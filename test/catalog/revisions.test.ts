@@ -185,9 +185,9 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     assert.equal(literal.status, 400);
     assert.match(literal.body.error.message, new RegExp(`line ${line}: providers\\.chatty\\.apiKey: .*secret`));
     assert.doesNotMatch(literal.body.error.message, /sk-literal/);
-    const mistaken = await push(first.replace('maxOutputTokens', 'maxOutputTokenz'));
+    const mistaken = await push(first.replace('maxOutputTokens', 'nonsense'));
     assert.equal(mistaken.status, 400);
-    assert.match(mistaken.body.error.message, /line \d+: models\.test-chat\.maxOutputTokenz: /);
+    assert.match(mistaken.body.error.message, /line \d+: models\.test-chat\.nonsense: /);
     const foreign = await push(`${first}\nserver: { port: 1 }\n`);
     assert.match(foreign.body.error.message, /server: .*not part of the catalog/);
     assert.equal((await read()).base, 5);

@@ -130,6 +130,15 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
     assert.equal(data.filter(({ action }: { action: string }) => action === 'config.reload').length, 1);
   });
 
+  test('reloads the configuration in both on request', async () => {
+    const reloads = async () =>
+      (await g.log()).filter(({ msg }) => msg === 'the configuration is already in force; nothing to reload');
+    const { length } = await reloads();
+    const { lastError } = await g.admin('POST', '/config/reload');
+    assert.equal(lastError, null);
+    await until(async () => new Set((await reloads()).slice(length).map(({ worker }) => worker)).size === 2);
+  });
+
   test('reports which worker hangs, and the metrics of the other one', async () => {
     const [first, second] = await running();
     process.kill(second!.process, 'SIGSTOP');

@@ -115,6 +115,7 @@ export async function serveGateway(
     const watcher = await gateway.followConfig(config, {
       loads: configLoads,
       secrets,
+      onReload: () => worker?.reloads(),
       onApplied({ log: { format } }) {
         log.setFormat(format);
         worker?.logsAs(format);

@@ -115,6 +115,7 @@ export class Supervisor {
       cannotStart: (message: string) => {
         slot.startFailure = message;
       },
+      reloads: () => this.reload(),
       closes: () => {
         this.#stage = onWorkerCloses(this.#stage);
       },

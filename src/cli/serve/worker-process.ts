@@ -76,6 +76,8 @@ function createWorkerProcess(part: Part, localToken: string | null) {
     serves: (where: WorkerServes) => primary.tell('serves', where),
     cannotStart: (message: string) => primary.tell('cannotStart', message),
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
+    /** Makes all workers reload the configuration. */
+    reloads: () => primary.tell('reloads'),
     /** No new calls are accepted from now on. */
     closes: () => primary.tell('closes'),
     leave(): void {
