@@ -5,6 +5,7 @@ import type { RequestWorkersOptions } from '../calls/request-workers.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import type { Config } from '../config/schema.ts';
+import type { SealingKey } from '../config/sealed-secrets/sealing.ts';
 import type { Databases } from '../db/databases.ts';
 import type { ServedAs } from '../db/demo-mark.ts';
 import type { QuestionTiming } from '../db/questions/database-questions.ts';
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly node?: NodeConfig;
   /** For tests: the time in milliseconds after which a pushed revision of the catalog is in force. */
   readonly revisionLeadMs?: number;
+  /** The keys of this process for sealed secrets. Default: none. @throws SealingKeyError */
+  readonly sealingKeys?: () => readonly SealingKey[];
   /** Records the source of `config` and later loads. Default: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */

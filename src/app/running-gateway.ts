@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { ConfigLoads } from '../config/loads.ts';
-import { CatalogFollower } from '../config/revisions/follower.ts';
+import type { NodeConfig } from '../config/node-config.ts';
+import { CatalogFollower, type FollowedSecrets, type FollowerOptions } from '../config/revisions/follower.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
@@ -43,9 +44,19 @@ interface GatewayDependencies {
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
   /** Records later loads. */
   readonly loads: ConfigLoads;
+  /** The sealed secrets that the configuration can use. Default: none. */
+  readonly secrets?: FollowedSecrets;
   /** Called with each configuration that comes into force. */
   readonly onApplied: (config: Config) => void;
 }
+
+const NO_SECRETS: FollowedSecrets = { areOpen: true, read: async () => false };
+
+/** In place of the database's revisions if the catalog is in the file: only its secrets are in the database. */
+const NO_REVISIONS: Pick<FollowerOptions, 'store' | 'apply'> = {
+  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null }) },
+  apply: () => undefined,
+};
 
 /** A wired gateway, as `serve` and tests use it. */
 export class RunningGateway {
@@ -61,6 +72,8 @@ export class RunningGateway {
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
+  /** Set if the catalog is in the file. */
+  #secretsFollower: CatalogFollower | null = null;
 
   constructor(deps: GatewayDependencies) {
     this.#deps = deps;
@@ -111,13 +124,16 @@ export class RunningGateway {
   }
 
   /**
-   * Keeps the configuration at its file and, with `catalog: database`, at the revision of the catalog in force. The caller closes the watcher before the
-   * gateway.
+   * Keeps the configuration at its file, at the sealed secrets and, with `catalog: database`, at the revision of the catalog in force. The caller closes
+   * the watcher before the gateway.
    *
    * @throws ConfigError if the revision in force cannot be used
    */
-  async followConfig(current: Config, { loads, onApplied, ...timing }: FollowedConfigOptions): Promise<ConfigWatcher> {
-    const { catalog, logger, part, management } = this.#deps;
+  async followConfig(
+    current: Config,
+    { loads, secrets = NO_SECRETS, onApplied, ...timing }: FollowedConfigOptions,
+  ): Promise<ConfigWatcher> {
+    const { catalog, databases, logger, part, management } = this.#deps;
     const { node } = catalog;
     if (node === null) throw new Error('the gateway was created without a configuration file');
     const watcher = new ConfigWatcher({
@@ -137,31 +153,40 @@ export class RunningGateway {
       },
     });
     try {
-      if (current.catalog === 'database') await this.#followCatalog(watcher);
-      else if (part.index === 0) management.reloadLog.recordCatalog();
+      if (current.catalog === 'database') {
+        const store = createRevisionStore(databases.directory.pool('probes'));
+        const apply: FollowerOptions['apply'] = (text, fromMs) => watcher.useCatalog(text, fromMs);
+        catalog.follower = this.#follower(node, { secrets, store, apply });
+        await catalog.follower.start();
+      } else {
+        this.#secretsFollower = this.#follower(node, { secrets, ...NO_REVISIONS, onSecrets: watcher.reload });
+        await this.#secretsFollower.start();
+        if (part.index === 0) management.reloadLog.recordCatalog();
+      }
     } catch (error) {
       watcher.close();
       throw error;
     }
     catalog.reload = async () => {
+      await this.#secretsFollower?.refresh();
       await Promise.all([watcher.reloadNow(), catalog.follower?.refresh()]);
     };
     return watcher;
   }
 
-  async #followCatalog(watcher: ConfigWatcher): Promise<void> {
-    const { databases, accounting, catalog, logger } = this.#deps;
-    const { directory } = databases;
-    catalog.follower = new CatalogFollower({
-      store: createRevisionStore(directory.pool('probes')),
-      listen: (onChange) => directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
-      parse: (text) => catalog.node!.parse({ catalog: text }).config,
-      apply: (text, fromMs) => watcher.useCatalog(text, fromMs),
+  #follower(
+    node: NodeConfig,
+    source: Pick<FollowerOptions, 'secrets' | 'store' | 'apply' | 'onSecrets'>,
+  ): CatalogFollower {
+    const { databases, accounting, logger } = this.#deps;
+    return new CatalogFollower({
+      ...source,
+      listen: (onChange) => databases.directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
+      parse: (text) => node.parse({ catalog: text }).config,
       schedule: (next) => this.schedule(next),
       clock: accounting.databaseClock,
       logger,
     });
-    await catalog.follower.start();
   }
 
   /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
@@ -184,6 +209,7 @@ export class RunningGateway {
   async close(): Promise<void> {
     this.#deps.status.announceClose();
     await this.#deps.catalog.follower?.close();
+    await this.#secretsFollower?.close();
     await this.#deps.shutDown();
   }
 }

@@ -5,7 +5,7 @@ import { isRecord } from '../lib/json/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
 import { isPem } from './fields.ts';
-import { credentialFilesOf, fillCredentialFiles } from './provider-credentials.ts';
+import { credentialFilesOf, type OpenedSecrets, resolveCredentials } from './provider-credentials.ts';
 import { type ReadFile, readRegularFile, UnreadableFileError } from './regular-file.ts';
 import { findRuleBreaches } from './rules.ts';
 import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
@@ -68,6 +68,8 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 export interface ConfigOptions extends ConfigOverrides {
   /** Set by commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
+  /** The sealed secrets of the database, for a process that calls providers. Without them, credentials that name a secret have no value. */
+  readonly secrets?: OpenedSecrets | undefined;
   /** The catalog of the database. Without it, a configuration with `catalog: database` has no models. */
   readonly catalog?: CatalogText | undefined;
 }
@@ -115,7 +117,7 @@ export function parseConfigText(
   text: string,
   file: string,
   environment: Environment,
-  { withoutCredentialFiles = false, catalog, ...overrides }: ConfigOptions = {},
+  { withoutCredentialFiles = false, secrets, catalog, ...overrides }: ConfigOptions = {},
 ): ParsedConfig {
   const document = withCatalog(readDocument(text, environment), catalog, environment);
   const problems = document.problems.map(({ path, line, message, revision }) =>
@@ -135,11 +137,10 @@ export function parseConfigText(
   problems.push(...invalid.filter((problem) => !reported.has(problem.key)));
   if (result.success) {
     const { data } = result;
-    const providers = withoutCredentialFiles
-      ? data.providers
-      : fillCredentialFiles(data.providers, (path, message) =>
-          problems.push(placed(['providers', ...path], message, document)),
-        );
+    const sources = { readsFiles: !withoutCredentialFiles, secrets };
+    const providers = resolveCredentials(data.providers, sources, (path, message) =>
+      problems.push(placed(['providers', ...path], message, document)),
+    );
     const files = [...credentialFilesOf(providers), ...certificateFilesOf(value as z.input<typeof configSchema>)];
     if (problems.length === 0) return { config: { ...data, providers }, files };
   }

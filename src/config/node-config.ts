@@ -6,6 +6,7 @@ import {
   parseConfigText,
   readConfigFile,
 } from './load.ts';
+import type { OpenedSecrets } from './provider-credentials.ts';
 
 /** The sources of a node's configuration: its file, flags and environment, and the catalog of the database if it is there. */
 export class NodeConfig {
@@ -15,6 +16,8 @@ export class NodeConfig {
   text: string;
   /** The catalog that is in force; `undefined`: the database has none yet, or the catalog is in the file. */
   catalog: CatalogText | undefined;
+  /** The sealed secrets as last read from the database; `undefined`: they were not read yet, so credentials that name one have no value. */
+  secrets: OpenedSecrets | undefined;
   readonly #overrides: ConfigOverrides;
 
   /** @throws ConfigError if the file cannot be read */
@@ -39,6 +42,6 @@ export class NodeConfig {
     text = this.text,
     catalog = this.catalog,
   }: Partial<Pick<NodeConfig, 'text' | 'catalog'>> = {}): ParsedConfig {
-    return parseConfigText(text, this.file, this.environment, { ...this.#overrides, catalog });
+    return parseConfigText(text, this.file, this.environment, { ...this.#overrides, catalog, secrets: this.secrets });
   }
 }

@@ -15,14 +15,24 @@ interface CredentialFile {
   readonly value: string;
 }
 
-export type ConfiguredCredential = string | CredentialFile;
+interface CredentialSecret {
+  /** The name of a sealed secret. */
+  readonly secret: string;
+  /** The value of the secret when the configuration was parsed. Secret. */
+  readonly value: string;
+}
+
+export type ConfiguredCredential = string | CredentialFile | CredentialSecret;
+
+/** The sealed secrets of the database by name: the value, or why this node does not have it. */
+export type OpenedSecrets = ReadonlyMap<string, { readonly value: string } | { readonly problem: string }>;
 
 export interface NamedCredential {
   /** The key is `apiKey` or `apiKeys.0`. */
   readonly name: string;
   /** Secret. */
   readonly value: string;
-  /** `null` if the configuration itself contains the credential. */
+  /** `null` if the credential is not in a file. */
   readonly file: string | null;
 }
 
@@ -30,16 +40,23 @@ const credentialFile = section({
   file: z.string({ error: 'the path of a file' }).min(1, { error: 'the path of a file' }),
 });
 
-/** Only the gateway needs the content of a file, so `fillCredentialFiles` reads it. */
+const SECRET_NAME = 'the name of a sealed secret: up to 64 letters, digits and . _ -';
+export const secretName = z.string({ error: SECRET_NAME }).regex(/^[A-Za-z0-9][\w.-]{0,63}$/, { error: SECRET_NAME });
+
+const credentialSecret = section({ secret: secretName });
+
+/** A credential, `{ file: … }` or `{ secret: … }`. `resolveCredentials` sets the value: only the gateway itself needs it. */
 export const providerCredential = z
   .custom<unknown>((value) => value !== undefined && value !== null, { error: 'a credential' })
   .transform((value, context): ConfiguredCredential => {
-    const result = isRecord(value) ? credentialFile.safeParse(value) : secret.safeParse(value);
+    const isSecret = isRecord(value) && 'secret' in value;
+    const reference = isSecret ? credentialSecret : credentialFile;
+    const result = isRecord(value) ? reference.safeParse(value) : secret.safeParse(value);
     if (!result.success) {
       for (const issue of result.error.issues) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
       return z.NEVER;
     }
-    return typeof result.data === 'string' ? result.data : { file: result.data.file, value: '' };
+    return typeof result.data === 'string' ? result.data : { ...result.data, value: '' };
   });
 
 interface CredentialSettings {
@@ -49,8 +66,10 @@ interface CredentialSettings {
 
 /** The order is that of the settings. */
 export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCredential[] {
-  const named = (name: string, credential: ConfiguredCredential): NamedCredential =>
-    typeof credential === 'string' ? { name, value: credential, file: null } : { name, ...credential };
+  const named = (name: string, credential: ConfiguredCredential): NamedCredential => {
+    if (typeof credential === 'string') return { name, value: credential, file: null };
+    return { name, value: credential.value, file: 'file' in credential ? credential.file : null };
+  };
   return [
     ...(apiKey === undefined ? [] : [named('apiKey', apiKey)]),
     ...(apiKeys ?? []).map((credential, index) => named(`apiKeys.${index}`, credential)),
@@ -60,6 +79,17 @@ export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCre
 export function credentialFilesOf(providers: Readonly<Record<string, CredentialSettings>>): string[] {
   const files = Object.values(providers).flatMap((provider) => credentialsOf(provider).map(({ file }) => file));
   return [...new Set(files.filter((file) => file !== null))];
+}
+
+/** The names of the sealed secrets that a section `providers` uses, valid or not, with the ids of the providers. */
+export function secretsUsedBy(providers: unknown): Map<string, string[]> {
+  const used = Object.entries(isRecord(providers) ? providers : {}).flatMap(([id, provider]) =>
+    (isRecord(provider) ? [provider.apiKey, provider.apiKeys].flat() : []).flatMap((credential) =>
+      isRecord(credential) && typeof credential.secret === 'string' ? [{ name: credential.secret, id }] : [],
+    ),
+  );
+  const byName = Map.groupBy(used, ({ name }) => name);
+  return new Map([...byName].map(([name, uses]) => [name, [...new Set(uses.map(({ id }) => id))]]));
 }
 
 /** The message shows neither the file's content nor its path. */
@@ -76,22 +106,43 @@ export function readCredentialFile(path: string): string {
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }
   if (text === '') throw new CredentialFileError('The file is empty.');
-  if (text.length > CREDENTIAL_CHARS_MAX) throw new CredentialFileError('The credential is larger than 16 KiB.');
-  if (!secret.safeParse(text).success) {
-    throw new CredentialFileError(
-      'The file must contain one credential of ASCII characters without spaces or line breaks.',
-    );
-  }
+  const problem = credentialProblem(text, 'The file must contain');
+  if (problem !== null) throw new CredentialFileError(problem);
   return text;
 }
 
-/** Calls `report` with the path below `providers` for each invalid file. */
-export function fillCredentialFiles<Provider extends CredentialSettings>(
+/** Why a text cannot be a credential; `null` if it can. The message shows nothing of the text. */
+export function credentialProblem(text: string, expected = 'Expected'): string | null {
+  if (text.length > CREDENTIAL_CHARS_MAX) return 'The credential is larger than 16 KiB.';
+  if (secret.safeParse(text).success) return null;
+  return `${expected} one credential of ASCII characters without spaces or line breaks.`;
+}
+
+/** The sources of credentials that are not in the configuration itself. */
+interface CredentialSources {
+  /** Whether credential files are read. */
+  readonly readsFiles: boolean;
+  /** `undefined`: values of secrets are not needed. */
+  readonly secrets: OpenedSecrets | undefined;
+}
+
+/** Reads all credential files and looks up all secrets. Calls `report` with the path below `providers` for each that has no valid value. */
+export function resolveCredentials<Provider extends CredentialSettings>(
   providers: Readonly<Record<string, Provider>>,
+  { readsFiles, secrets }: CredentialSources,
   report: (path: readonly PropertyKey[], message: string) => void,
 ): Record<string, Provider> {
-  const fill = (credential: ConfiguredCredential, ...path: readonly PropertyKey[]): ConfiguredCredential => {
+  const resolve = (credential: ConfiguredCredential, ...path: readonly PropertyKey[]): ConfiguredCredential => {
     if (typeof credential === 'string') return credential;
+    if ('secret' in credential) {
+      if (secrets === undefined) return credential;
+      // Without the name, which is the credential itself if the operator wrote it in place of a name.
+      const found = secrets.get(credential.secret) ?? { problem: NO_SUCH_SECRET };
+      if ('value' in found) return { ...credential, value: found.value };
+      report([...path, 'secret'], found.problem);
+      return credential;
+    }
+    if (!readsFiles) return credential;
     try {
       return { ...credential, value: readCredentialFile(credential.file) };
     } catch (error) {
@@ -105,11 +156,13 @@ export function fillCredentialFiles<Provider extends CredentialSettings>(
       id,
       {
         ...provider,
-        ...(provider.apiKey !== undefined && { apiKey: fill(provider.apiKey, id, 'apiKey') }),
+        ...(provider.apiKey !== undefined && { apiKey: resolve(provider.apiKey, id, 'apiKey') }),
         ...(provider.apiKeys !== undefined && {
-          apiKeys: provider.apiKeys.map((credential, index) => fill(credential, id, 'apiKeys', index)),
+          apiKeys: provider.apiKeys.map((credential, index) => resolve(credential, id, 'apiKeys', index)),
         }),
       },
     ]),
   );
 }
+
+const NO_SUCH_SECRET = 'There is no sealed secret with this name. Set it: faregate secret set NAME';

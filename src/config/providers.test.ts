@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../test/support/certificate.ts';
 import { ConfigError, type Environment, parseConfig } from './load.ts';
-import { credentialsOf } from './provider-credentials.ts';
+import { credentialsOf, type OpenedSecrets, secretsUsedBy } from './provider-credentials.ts';
 import type { ProviderConfig } from './schema.ts';
 
 const text = (fields: string, baseUrl = 'https://api.acme.example/v1', protocol = 'chat'): string =>
@@ -183,11 +183,11 @@ describe('the credentials of a provider', () => {
   };
   const provider = (keys: string): string =>
     `providers:\n  acme:\n    protocol: chat\n    baseUrl: https://api.acme.example/v1\n    ${keys}\n`;
-  const readKeys = (keys: string, environment: Environment = {}) =>
-    credentialsOf(parseConfig(provider(keys), 'f.yaml', environment).providers.acme!);
-  const keyProblems = (keys: string, environment: Environment = {}): string[] => {
+  const readKeys = (keys: string, environment: Environment = {}, secrets?: OpenedSecrets) =>
+    credentialsOf(parseConfig(provider(keys), 'f.yaml', environment, { secrets }).providers.acme!);
+  const keyProblems = (keys: string, environment: Environment = {}, secrets?: OpenedSecrets): string[] => {
     try {
-      readKeys(keys, environment);
+      readKeys(keys, environment, secrets);
       return [];
     } catch (error) {
       assert.ok(error instanceof ConfigError);
@@ -268,5 +268,68 @@ describe('the credentials of a provider', () => {
       { withoutCredentialFiles: true },
     );
     assert.deepEqual(credentialsOf(config.providers.acme!), [{ name: 'apiKey', value: '', file: '/nowhere/at/all' }]);
+  });
+
+  const SECRETS: OpenedSecrets = new Map([
+    ['acme-1', { value: 'sealed-key-1' }],
+    ['lost', { problem: 'The secret is sealed with another key.' }],
+  ]);
+
+  it('may be sealed secrets of the database', () => {
+    assert.deepEqual(
+      readKeys('apiKeys: [{ secret: acme-1 }, { secret: "${S}" }, text-key-1]', { S: 'acme-1' }, SECRETS),
+      [
+        { name: 'apiKeys.0', value: 'sealed-key-1', file: null },
+        { name: 'apiKeys.1', value: 'sealed-key-1', file: null },
+        { name: 'apiKeys.2', value: 'text-key-1', file: null },
+      ],
+    );
+  });
+
+  it('that are secrets which are missing or sealed are reported with line and key, without their names', () => {
+    assert.deepEqual(
+      keyProblems(
+        'apiKeys:\n      - { secret: acme-1 }\n      - { secret: canary }\n      - { secret: lost }',
+        {},
+        SECRETS,
+      ),
+      [
+        '7: providers.acme.apiKeys.1.secret: There is no sealed secret with this name. Set it: faregate secret set NAME',
+        '8: providers.acme.apiKeys.2.secret: The secret is sealed with another key.',
+      ],
+    );
+    assert.deepEqual(keyProblems('apiKey: { secret: canary/1 }'), [
+      '5: providers.acme.apiKey.secret: Expected the name of a sealed secret: up to 64 letters, digits and . _ -; found a value that is not shown here.',
+    ]);
+    assert.deepEqual(keyProblems('apiKey: { secret: canary, file: canary }'), [
+      '5: providers.acme.apiKey.file: Unknown key. Known keys here: secret.',
+    ]);
+  });
+
+  it('need no secrets for commands that call no provider', () => {
+    assert.deepEqual(readKeys('apiKey: { secret: acme-1 }'), [{ name: 'apiKey', value: '', file: null }]);
+  });
+
+  it('name their secrets, also in a section that is not valid', () => {
+    const { providers } = parseConfig(
+      provider('apiKeys: [{ secret: a }, { secret: b }, { secret: a }, text]'),
+      'f.yaml',
+      {},
+    );
+    assert.deepEqual(
+      [...secretsUsedBy(providers)],
+      [
+        ['a', ['acme']],
+        ['b', ['acme']],
+      ],
+    );
+    const raw = {
+      one: { apiKeys: { secret: 'a' } },
+      two: { apiKey: { secret: 'a' } },
+      three: null,
+      four: { apiKey: [7] },
+    };
+    assert.deepEqual([...secretsUsedBy(raw)], [['a', ['one', 'two']]]);
+    for (const other of [undefined, 'text', []]) assert.equal(secretsUsedBy(other).size, 0);
   });
 });

@@ -240,7 +240,9 @@ const idempotency = section({
 const provider = section({
   protocol: oneOf(protocolNames).describe('API that the provider implements.'),
   baseUrl: baseUrl.describe("Base URL, as for the vendor's own SDK."),
-  apiKey: providerCredential.optional().describe('Credential, or `{ file: PATH }`. Secret.'),
+  apiKey: providerCredential
+    .optional()
+    .describe('Credential, `{ file: PATH }`, or `{ secret: NAME }` for a sealed secret. Secret.'),
   apiKeys: listOf('at least one credential', providerCredential, 1)
     .refine((keys) => keys.length <= CREDENTIALS_MAX, { error: `a list of at most ${CREDENTIALS_MAX} credentials` })
     .optional()

@@ -107,9 +107,10 @@ function asItIs(value: Shown): Shown {
   return value;
 }
 
-/** The path of a credential file is not secret. */
+/** The path of a credential file and the name of a sealed secret are not secret. */
 function showCredential(credential: ConfiguredCredential): Shown {
-  return typeof credential === 'string' ? NOT_SHOWN : { file: credential.file };
+  if (typeof credential === 'string') return NOT_SHOWN;
+  return 'file' in credential ? { file: credential.file } : { secret: credential.secret };
 }
 
 type Prices = bigint | { readonly [name: string]: Prices };

@@ -30,6 +30,7 @@ export const EXPORTED_TABLES = [
   'dropped_months',
   'route_drains',
   'catalog_revisions',
+  'sealed_secrets',
   'admin_tokens',
   'users',
   'memberships',

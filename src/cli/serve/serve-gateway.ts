@@ -4,6 +4,9 @@ import type { Gateway } from '../../app/gateway.ts';
 import type { Environment } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { NodeConfig } from '../../config/node-config.ts';
+import { NodeSecrets } from '../../config/sealed-secrets/node-secrets.ts';
+import { createSealedSecretsStore } from '../../config/sealed-secrets/sealed-secrets-store.ts';
+import { readSealingKeys } from '../../config/sealed-secrets/sealing-keys.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -46,6 +49,9 @@ export async function serveGateway(
         '"openssl rand -hex 24" creates a good one.',
     );
   }
+  // An invalid key must not stay unnoticed until a secret is set.
+  const sealingKeys = () => readSealingKeys(environment);
+  sealingKeys();
   const hasMonth = source.isDemo && hasDemoMonth(environment);
   const log = createServerLog(environment, isErrorTerminal === true, worker?.number);
   const { logger } = log;
@@ -59,7 +65,7 @@ export async function serveGateway(
     let configEnvironment: Environment = environment;
     if (simulator !== null) configEnvironment = demoEnvironment(environment, (await simulator).url);
     const node = new NodeConfig(source.file, configEnvironment, source.overrides);
-    const { config } = node.parse();
+    let { config } = node.parse();
     log.setFormat(config.log.format);
     const configLoads = new ConfigLoads(source.file, source.overrides, systemClock);
     const isLocal = config.database.url === '';
@@ -78,8 +84,12 @@ export async function serveGateway(
     // The demo prints this token.
     const localToken = worker?.localToken ?? newLocalToken();
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
+    const store = createSealedSecretsStore(database.pool('admin'));
+    const secrets = new NodeSecrets({ node, store, keys: sealingKeys });
     let gateway: Gateway;
     try {
+      await secrets.read();
+      config = node.parse().config;
       gateway = await createGateway({
         config,
         databases,
@@ -88,6 +98,7 @@ export async function serveGateway(
         localToken,
         configLoads,
         node,
+        sealingKeys,
         servedAs: { isDemo: source.isDemo, demoAccountId: readDemoAccountId(config.database.dataDir) },
         stopped: signals.begun,
         isOnlyNode: isLocal,
@@ -103,6 +114,7 @@ export async function serveGateway(
 
     const watcher = await gateway.followConfig(config, {
       loads: configLoads,
+      secrets,
       onApplied({ log: { format } }) {
         log.setFormat(format);
         worker?.logsAs(format);

@@ -21,7 +21,9 @@ const revision = (number: number, inForceAtMs: number): Revision => ({
 
 describe('the catalog of a node', () => {
   /** The database, with its clock. */
-  let database: { revisions: Revision[]; nowMs: number; isDown: boolean };
+  let database: { revisions: Revision[]; secrets: string; nowMs: number; isDown: boolean };
+  /** The secrets that the node has read. */
+  let secrets: string;
   let unusable: Set<string>;
   let applied: string[];
   let scheduled: (number | null)[];
@@ -30,7 +32,8 @@ describe('the catalog of a node', () => {
   let follower: CatalogFollower;
 
   beforeEach(() => {
-    database = { revisions: [revision(1, 0)], nowMs: 1_000, isDown: false };
+    database = { revisions: [revision(1, 0)], secrets: '', nowMs: 1_000, isDown: false };
+    secrets = '';
     [unusable, applied, scheduled, errors] = [new Set(), [], [], []];
     const parse = ({ text }: { readonly text: string }): Config => {
       if (unusable.has(text)) throw new Error(`${text} is unusable`);
@@ -45,6 +48,15 @@ describe('the catalog of a node', () => {
           return { nowMs, current, scheduled: revisions.find(({ inForceAtMs }) => inForceAtMs > nowMs) ?? null };
         },
       },
+      secrets: {
+        areOpen: true,
+        async read() {
+          const haveChanged = secrets !== database.secrets;
+          secrets = database.secrets;
+          return haveChanged;
+        },
+      },
+      onSecrets: () => void applied.push(`secrets ${secrets}`),
       async listen(onChange) {
         notify = onChange;
         return { isConnected: true, close: async () => undefined };
@@ -52,7 +64,7 @@ describe('the catalog of a node', () => {
       parse,
       apply(catalog, fromMs) {
         parse(catalog);
-        applied.push(`${catalog.name} from ${fromMs}`);
+        applied.push(`${catalog.name} from ${fromMs}${secrets}`);
       },
       schedule: (next) => void scheduled.push(next?.fromMs ?? null),
       clock: { nowMs: () => database.nowMs },
@@ -126,6 +138,34 @@ describe('the catalog of a node', () => {
     unusable.clear();
     await until(() => follower.status.inForce === 2);
     assert.deepEqual([follower.status.failed, errors.length], [null, 1]);
+  });
+
+  it('is applied again with changed secrets, also if it could not be used with earlier ones', async () => {
+    await follower.start();
+    database.secrets = ' with a';
+    notify();
+    await until(() => applied.length === 2);
+    unusable.add('text 1');
+    database.secrets = ' with b';
+    notify();
+    await until(() => follower.status.failed !== null);
+    assert.deepEqual([follower.status.inForce, follower.status.failed?.number, errors.length], [1, 1, 1]);
+    unusable.clear();
+    await until(() => follower.status.failed === null);
+    assert.deepEqual(applied, ['revision 1 from 0', 'revision 1 from 0 with a', 'revision 1 from 0 with b']);
+  });
+
+  it('of a file is read again with changed secrets', async () => {
+    database.revisions = [];
+    await follower.start();
+    database.secrets = 'a';
+    notify();
+    await until(() => applied.length === 1);
+    notify();
+    database.secrets = 'b';
+    notify();
+    await until(() => applied.length === 2);
+    assert.deepEqual(applied, ['secrets a', 'secrets b']);
   });
 
   it('must be usable at the start', async () => {

@@ -10,8 +10,19 @@ export interface CatalogNotifications {
   close(): Promise<void>;
 }
 
-interface FollowerOptions {
+/** The sealed secrets that the configuration can use. */
+export interface FollowedSecrets {
+  /** Whether this node can open all of them. */
+  readonly areOpen: boolean;
+  /** Reads them. Returns whether what this node can open has changed. */
+  read(): Promise<boolean>;
+}
+
+export interface FollowerOptions {
   readonly store: Pick<RevisionStore, 'latest'>;
+  readonly secrets: FollowedSecrets;
+  /** Called if secrets have changed and no revision of the database uses them. */
+  readonly onSecrets?: () => void;
   /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
   readonly listen: (onChange: () => void) => Promise<CatalogNotifications>;
   /** Returns the configuration of the node with a catalog. @throws ConfigError */
@@ -35,11 +46,11 @@ export interface CatalogStatus {
 }
 
 const POLL_MS = 1_000;
-/** Polls after which an unusable revision is tried again: a missing file or a network may have appeared. */
+/** Polls after which an unusable revision or secret is tried again: a missing file, a key or a network may have appeared. */
 const RETRY_POLLS = 10;
 
 /**
- * Keeps a node's configuration at the revision of the catalog that is in force. The database is read after each notification, at the instant of a
+ * Keeps a node's configuration at the revision of the catalog that is in force, with the sealed secrets of the database. The database is read after each notification, at the instant of a
  * scheduled revision, and every second while notifications are unavailable or the last read has failed. While the database is down, a scheduled
  * revision that is known comes into force nevertheless.
  */
@@ -59,8 +70,11 @@ export class CatalogFollower {
     this.#options = options;
     this.#read = shareReads(async () => {
       const { current, scheduled } = await options.store.latest();
+      // Read later than the revisions, so that they include the secrets of these.
+      const haveSecretsChanged = await options.secrets.read();
       this.#isStale = false;
-      this.#use(current);
+      if (current === null && haveSecretsChanged) options.onSecrets?.();
+      this.#use(current, haveSecretsChanged);
       this.#expect(scheduled);
     });
   }
@@ -102,14 +116,16 @@ export class CatalogFollower {
 
   #poll(): void {
     this.#polls++;
-    const isRetry = this.#failed !== null && this.#polls % RETRY_POLLS === 0;
+    const isUnusable = this.#failed !== null || !this.#options.secrets.areOpen;
+    const isRetry = isUnusable && this.#polls % RETRY_POLLS === 0;
     if (isRetry || this.#isStale || this.#notifications?.isConnected === false) void this.refresh();
   }
 
-  #use(revision: Revision | null): void {
-    if (revision === null || revision.number === this.#inForce) return;
-    const { apply, logger } = this.#options;
+  #use(revision: Revision | null, haveSecretsChanged = false): void {
+    if (revision === null) return;
     const isKnown = this.#failed?.number === revision.number;
+    if (revision.number === this.#inForce && !haveSecretsChanged && !isKnown) return;
+    const { apply, logger } = this.#options;
     try {
       apply(catalogOf(revision), revision.inForceAtMs);
       this.#inForce = revision.number;

@@ -1,0 +1,28 @@
+import { isRecord } from '../../lib/json/json.ts';
+import { readDocument } from '../document.ts';
+import { secretsUsedBy } from '../provider-credentials.ts';
+import type { RevisionStore } from '../revisions/revisions-store.ts';
+import type { Config } from '../schema.ts';
+
+/** Returns the sealed secrets that are used, with the ids of their providers. */
+export type SecretUses = () => Promise<ReadonlyMap<string, readonly string[]>>;
+
+/** Considers the configuration in force, and the revisions of the catalog that are in force and scheduled. */
+export function createSecretUses(
+  config: () => Pick<Config, 'providers'>,
+  revisions: Pick<RevisionStore, 'latest'>,
+): SecretUses {
+  return async () => {
+    const { current, scheduled } = await revisions.latest();
+    const texts = [current, scheduled].flatMap((revision) => (revision === null ? [] : [revision.text]));
+    const all = [config().providers, ...texts.map(providersIn)].flatMap((providers) => [...secretsUsedBy(providers)]);
+    const byName = Map.groupBy(all, ([name]) => name);
+    return new Map([...byName].map(([name, uses]) => [name, [...new Set(uses.flatMap(([, ids]) => ids))]]));
+  };
+}
+
+/** The section as it is written. Its variables need not be set in this process. */
+function providersIn(text: string): unknown {
+  const { value } = readDocument(text, {});
+  return isRecord(value) ? value.providers : undefined;
+}
