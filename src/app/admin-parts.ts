@@ -19,7 +19,13 @@ import { createVoucherRedeemer } from '../accounting/vouchers/voucher-redeemer.t
 import { createVoucherStore } from '../accounting/vouchers/vouchers-store.ts';
 import type { AdminApiDependencies } from '../api/registers/admin.ts';
 import type { Settings } from '../calls/settings.ts';
-import type { DirectoryDatabase } from '../db/home-pools.ts';
+import { createRevisionStore } from '../config/revisions/revisions-store.ts';
+import type { Config } from '../config/schema.ts';
+import { createSealedSecretsStore } from '../config/sealed-secrets/sealed-secrets-store.ts';
+import type { SealingKey } from '../config/sealed-secrets/sealing.ts';
+import { createSecretUses } from '../config/sealed-secrets/secret-uses.ts';
+import { createSecrets } from '../config/sealed-secrets/secrets.ts';
+import type { DirectoryDatabase, DirectoryPool } from '../db/home-pools.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -50,6 +56,18 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
 
 type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 
+/** `keys` returns the keys of this process, or throws a SealingKeyError. */
+export function createSealedSecretParts(
+  directory: DirectoryPool,
+  keys: () => readonly SealingKey[],
+  config: () => Config,
+): Pick<AdminApiDependencies, 'secrets' | 'secretUses'> {
+  return {
+    secrets: createSecrets({ store: createSealedSecretsStore(directory), keys }),
+    secretUses: createSecretUses(config, createRevisionStore(directory)),
+  };
+}
+
 /** A gateway and a command that opens the database itself have different ones. */
 type OfProcess =
   | 'auditLedger'
@@ -64,6 +82,8 @@ type OfProcess =
   | 'nodeId'
   | 'periods'
   | 'revisions'
+  | 'secrets'
+  | 'secretUses'
   | 'testProvider'
   | 'unpricedUses'
   | 'webhooks';

@@ -18,6 +18,7 @@ import { CatalogReader } from '../config/revisions/catalog-reader.ts';
 import { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { createRevisionStore, type RevisionStore } from '../config/revisions/revisions-store.ts';
 import { CATALOG_SECTIONS, type Config } from '../config/schema.ts';
+import type { SealingKey } from '../config/sealed-secrets/sealing.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
@@ -34,7 +35,7 @@ import { createCatalog } from '../providers/catalog/catalog.ts';
 import { createDrainStore } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { RouteHealth } from '../providers/routing/health.ts';
-import { createAdminParts, createPlacedAdmin } from './admin-parts.ts';
+import { createAdminParts, createPlacedAdmin, createSealedSecretParts } from './admin-parts.ts';
 import { createGuesses } from './guesses.ts';
 import { joinPartitionAdmins } from './joined-partitions.ts';
 import { createLocalWebhooks } from './notices.ts';
@@ -61,6 +62,7 @@ export async function createLocalAdmin(
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,
   node: NodeConfig | null = null,
+  sealingKeys: () => readonly SealingKey[] = () => [],
 ): Promise<LocalAdmin> {
   const { directory, partitions } = databases;
   const nodeCatalog = new NodeCatalog(node, given.catalog);
@@ -131,6 +133,7 @@ export async function createLocalAdmin(
       listen: async () => ({ isConnected: true, close: async () => undefined }),
       logger,
     }),
+    ...createSealedSecretParts(directory, sealingKeys, () => config),
     configStatus: () => configLoads.status,
     nodeId: null,
     nodeCatalog,

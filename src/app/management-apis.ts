@@ -36,7 +36,7 @@ import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { UnpricedUses } from '../requests/unpriced-uses.ts';
 import type { Accounting } from './accounting.ts';
-import { createAdminParts } from './admin-parts.ts';
+import { createAdminParts, createSealedSecretParts } from './admin-parts.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { Notices } from './notices.ts';
@@ -47,7 +47,7 @@ interface ManagementDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<
     GatewayOptions,
-    'adminTokens' | 'localToken' | 'notices' | 'checksResponses' | 'revisionLeadMs'
+    'adminTokens' | 'localToken' | 'notices' | 'checksResponses' | 'revisionLeadMs' | 'sealingKeys'
   >;
   readonly nodeId: string;
   readonly part: Part;
@@ -143,6 +143,7 @@ export class ManagementApis {
       webhooks: this.notices.webhooks,
       lowBalanceNano: this.notices.lowBalanceNano,
       drains: accounting.drains,
+      ...createSealedSecretParts(pool, options.sealingKeys ?? (() => []), () => settings.current.config),
       testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
       configStatus: () => deps.configLoads.status,
       unpricedUses: () => deps.unpricedUses.list(),

@@ -3,6 +3,7 @@ import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import { NodeConfig } from '../config/node-config.ts';
 import type { Config } from '../config/schema.ts';
+import { readSealingKeys } from '../config/sealed-secrets/sealing-keys.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/databases.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -70,6 +71,7 @@ export async function withAdmin<Result>(
       loads,
       localUserName(),
       new NodeConfig(file, demoEnvironment(environment), overrides),
+      () => readSealingKeys(environment),
     );
     sayWhere(`database: ${name}`);
     try {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type AccountApiDependencies, accountTable } from '../../src/api/registers/account.ts';
 import { type AdminApiDependencies, adminTable } from '../../src/api/registers/admin.ts';
 import { type PeopleApiDependencies, peopleTable } from '../../src/api/registers/people.ts';
+import { createSealingKey } from '../../src/config/sealed-secrets/sealing.ts';
 import { plansText } from '../plans/coding.ts';
 import { call } from '../support/client.ts';
 import { ADMIN_TOKEN, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -88,7 +89,8 @@ describe('the row of a change', () => {
   /** A unique name for a kind. Reviewed sentences omit the number. */
   const name = (kind: string): string => `${kind} ${++names}`;
   before(async () => {
-    g = await startGateway({ plans: plansText({ wide: {} }) });
+    const key = createSealingKey(randomBytes(32));
+    g = await startGateway({ plans: plansText({ wide: {} }), sealingKeys: () => [key] });
     g.provider.respond = chatResponse();
     accountId = (await g.createAccount()).id;
     owner = await createPerson(g, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
@@ -120,6 +122,7 @@ describe('the row of a change', () => {
   };
   const endpoint = () => idOf(admin('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
   const ownEndpoint = () => idOf(own('POST', '/webhooks', { url: 'https://hooks.example.com/secret-path' }));
+  const secret = async () => (await done(await admin('PUT', '/secrets/lost', { value: 'secret-path' }))).body.name;
   const subscription = async () =>
     idOf(admin('POST', `/accounts/${await account()}/subscriptions`, { planId: 'wide' }));
   const person = () => createPerson(g, { name: name('Lin'), memberships: [{ accountId, role: 'member' }] });
@@ -141,7 +144,7 @@ describe('the row of a change', () => {
     effect,
     run: () => withId(effect, make(), run),
   });
-  const makes = (run: () => Promise<Made>, idIn = (body: Made['body']): string => body.id): Case => ({
+  const makes = (run: () => Promise<Made>, idIn: (body: Made['body']) => string | null = (body) => body.id): Case => ({
     effect: 'makes',
     async run() {
       const response = await run();
@@ -196,6 +199,15 @@ describe('the row of a change', () => {
       effect: 'removes',
       run: async () => ({ response: await admin('POST', '/routes/resume', { provider: 'chatty' }), id: 'chatty' }),
     },
+    'admin PUT /secrets/:id': makes(
+      () => admin('PUT', '/secrets/acme', { value: 'secret-path' }),
+      (body) => body.name,
+    ),
+    'admin DELETE /secrets/:id': of('removes', secret, (id) => admin('DELETE', `/secrets/${id}`)),
+    'admin POST /secrets/rotate': makes(
+      () => admin('POST', '/secrets/rotate'),
+      () => null,
+    ),
     'admin POST /tokens': makes(() => admin('POST', '/tokens', { name: name('deploy') })),
     'admin DELETE /tokens/:id': of(
       'alters',

@@ -14,6 +14,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import { ConfigLoads } from '../../src/config/loads.ts';
 import { NodeConfig } from '../../src/config/node-config.ts';
 import type { Config } from '../../src/config/schema.ts';
+import type { SealingKey } from '../../src/config/sealed-secrets/sealing.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { QuestionTiming } from '../../src/db/questions/database-questions.ts';
 import type { Disk } from '../../src/journal/disk.ts';
@@ -142,6 +143,8 @@ export interface TestGatewayOptions {
   readonly tracing?: string;
   /** YAML of the `oidc` section. */
   readonly oidc?: string;
+  /** By default no key for sealed secrets. */
+  readonly sealingKeys?: () => readonly SealingKey[];
   readonly isStrict?: boolean;
   /** Serves from a configuration file, which it follows. With `database`, the catalog is in the database, and the file has the other sections. */
   readonly catalog?: Config['catalog'];
@@ -313,6 +316,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
     ...(node === null ? {} : { node, configLoads }),
     ...(options.revisionLeadMs === undefined ? {} : { revisionLeadMs: options.revisionLeadMs }),
+    ...(options.sealingKeys === undefined ? {} : { sealingKeys: options.sealingKeys }),
     checksResponses: true,
     hashCost: CHEAP_HASHES,
     traceTiming: { delayMs: 10 },

@@ -26,6 +26,7 @@ import { subscriptionEndpoints } from '../plans/subscriptions.ts';
 import { providerEndpoints } from '../providers/admin.ts';
 import { refusalEndpoints } from '../refusals/admin.ts';
 import { routeEndpoints } from '../routes/admin.ts';
+import { sealedSecretEndpoints } from '../sealed-secrets/admin.ts';
 import { tokenEndpoints } from '../tokens/admin.ts';
 import { usageEndpoints } from '../usage/admin.ts';
 import { userEndpoints } from '../users/admin.ts';
@@ -48,6 +49,7 @@ const RESOURCES = [
   configEndpoints,
   catalogEndpoints,
   providerEndpoints,
+  sealedSecretEndpoints,
   unpricedEndpoints,
   auditEndpoints,
   usageEndpoints,
