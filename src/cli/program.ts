@@ -111,6 +111,8 @@ Environment:
   FAREGATE_DATA_DIR     where the local database is
   FAREGATE_DEMO_DATA    none: a new demo has no calls of the past month (default: month)
   FAREGATE_ADMIN_TOKEN  the credential of the admin API, 16 characters at least; with --gateway also a named token
+  FAREGATE_SECRETS_KEY  the key of sealed secrets, 32 random bytes in base64; several, separated by commas: the first seals
+  FAREGATE_SECRETS_KEY_FILE  a file with the keys instead, one a line
   DATABASE_URL          a PostgreSQL server in place of the local database: postgres://…
   HOST, PORT            where to listen; port 0 picks a free one
   FAREGATE_WORKERS      number of processes that serve, or auto: one per core (default: 1)

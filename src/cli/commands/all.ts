@@ -21,6 +21,7 @@ const loads: Readonly<Record<string, Load>> = {
   plan: async () => (await import('./plan.ts')).planCommands,
   route: async () => (await import('./route.ts')).routeCommands,
   provider: async () => (await import('./provider.ts')).providerCommands,
+  secret: async () => (await import('./secret.ts')).secretCommands,
   'calls refusals': async () => (await import('./calls.ts')).callCommands,
   changes: async () => (await import('./changes.ts')).changeCommands,
   webhook: async () => (await import('./webhook.ts')).webhookCommands,

@@ -1,4 +1,5 @@
 import type { ProviderTestResponse } from '../../api/providers/admin.ts';
+import { secretsUsedBy } from '../../config/provider-credentials.ts';
 import type { Config } from '../../config/schema.ts';
 import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
@@ -44,7 +45,15 @@ async function runTest(
   if (flags.gateway !== undefined) return namedGateway(flags.gateway, environment).request('POST', path, asked);
   const config = loadForCommand(flags, environment);
   const serving = config.database.url === '' ? findServingGateway(config.database.dataDir) : null;
+  if (serving === null && usesSecret(config, name))
+    throw new CliError(
+      'A credential of this provider is a sealed secret. Only a gateway opens it: start it, or name one with --gateway.',
+    );
   return serving === null ? testHere(config, name, asked) : askGateway(serving).request('POST', path, asked);
+}
+
+function usesSecret({ providers }: Config, name: string): boolean {
+  return [...secretsUsedBy(providers).values()].some((ids) => ids.includes(name));
 }
 
 async function testHere(config: Config, name: string, { model, operation }: Asked): Promise<ProviderTestResponse> {
