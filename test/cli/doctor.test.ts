@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Finding } from '../../src/cli/doctor/doctor-finding.ts';
+import { createSealedSecretsStore } from '../../src/config/sealed-secrets/sealed-secrets-store.ts';
+import { readSealingKeys } from '../../src/config/sealed-secrets/sealing-keys.ts';
+import { createSecrets } from '../../src/config/sealed-secrets/secrets.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
+import { inOneDatabase } from '../support/in-one-database.ts';
 import { placeLocal } from '../support/local-database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
 import { temporaryDirectory } from '../support/process.ts';
@@ -68,6 +73,40 @@ describe('faregate doctor', () => {
     assert.match(found.of('admin token')!.detail, /is a placeholder/);
     assert.equal(found.of('secrets')?.state, 'warning');
     assert.match(found.of('secrets')!.detail, /^providers\.acme\.apiKey: /);
+  });
+
+  it('warns of sealed secrets that the keys in the environment do not open', async () => {
+    const port = await listen((_request, response) => void response.writeHead(401).end());
+    const config = writeConfig('sealed.yaml', provider('acme', port).replace('the-operators-key', '{ secret: acme }'));
+    const [old, key] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+    const sealed = async (keys: string) => {
+      const found = await examine({ DATABASE_URL: server.url, FAREGATE_SECRETS_KEY: keys }, '--config', config);
+      return found.of('sealed secrets');
+    };
+    assert.deepEqual(await sealed(key), {
+      check: 'sealed secrets',
+      state: 'failed',
+      detail: 'no such secret: a credential of acme',
+      advice: 'Set it: faregate secret set NAME',
+    });
+    const store = createSealedSecretsStore(inOneDatabase(server.database).directory);
+    const set = (keys: string) =>
+      createSecrets({ store, keys: () => readSealingKeys({ FAREGATE_SECRETS_KEY: keys }) }).set(
+        'acme',
+        'canary-text',
+        'test',
+      );
+    await set(old);
+    const { state, detail, advice } = (await sealed(''))!;
+    assert.deepEqual([state, detail], ['warning', '1 of 1 cannot be opened: acme']);
+    assert.match(advice!, /Set FAREGATE_SECRETS_KEY or/);
+    assert.match((await sealed(key))!.advice!, /^Add the key/);
+    assert.match((await sealed(`${key},${old}`))!.detail, /^1 of 1 are sealed with an earlier key$/);
+    assert.match((await sealed(old))!.detail, /^1, all opened; backups contain them sealed/);
+    const wrong = (await sealed('canary'))!;
+    assert.equal(wrong.state, 'failed');
+    assert.ok(!wrong.detail.includes('canary'));
+    assert.equal(await store.delete('acme').then((deleted) => deleted?.name), 'acme');
   });
 
   it('reports a missing database, and creates none', async () => {

@@ -3,6 +3,7 @@ import { DataDirInUseError, NoDatabaseError, readDataDirOwner } from '../../db/d
 import type { Database } from '../../db/database.ts';
 import { type Databases, describeDatabase } from '../../db/databases.ts';
 import { checkDemoMark, DemoMarkError, type ServedAs } from '../../db/demo-mark.ts';
+import type { DirectoryDatabase } from '../../db/home-pools.ts';
 import { migrationState, SchemaError } from '../../db/migrate.ts';
 import { partitionsBehind } from '../../db/partitions.ts';
 import { readSchemaOf } from '../../db/partitions-store.ts';
@@ -16,7 +17,12 @@ const SERVER_MAJOR_MIN = 15;
 const CLOCK_DIFFERENCE_MAX_MS = 2_000;
 const TWO_PHASE_RECOVERY_MAX_MS = 2_000;
 
-export async function checkDatabase(location: Config['database'], isDemo: boolean): Promise<Finding[]> {
+/** @param checkRows checks rows of a database that can be used */
+export async function checkDatabase(
+  location: Config['database'],
+  isDemo: boolean,
+  checkRows: (directory: DirectoryDatabase) => Promise<Finding[]>,
+): Promise<Finding[]> {
   const name = await describeDatabase(location);
   const isLocal = location.url === '';
   const owner = isLocal ? ownerOf(location.dataDir) : null;
@@ -32,7 +38,12 @@ export async function checkDatabase(location: Config['database'], isDemo: boolea
   }
   try {
     const mark = { isDemo, demoAccountId: readDemoAccountId(location.dataDir) };
-    return [...(await checkOpened(databases, name, isLocal)), ...(await checkMark(databases.directory, mark))];
+    const { directory } = databases;
+    return [
+      ...(await checkOpened(databases, name, isLocal)),
+      ...(await checkMark(directory, mark)),
+      ...(await checkRows(directory)),
+    ];
   } catch (error) {
     if (error instanceof SchemaError) return [failed('schema', error.reason, error.advice)];
     return [failed('database', `${name}: ${errorText(error)}`, UNREACHED)];

@@ -13,6 +13,7 @@ import {
   checkVersions,
 } from './doctor-machine.ts';
 import { checkProviders } from './doctor-providers.ts';
+import { checkSealedSecrets, checkSealingKeys } from './doctor-secrets.ts';
 
 /** The checks in the order in which they are printed. An invalid configuration leaves only the first ones. */
 export async function examine(
@@ -38,11 +39,14 @@ export async function examine(
     ok('configuration', `${source.isDemo ? 'the demo' : source.file}: ${counts}`),
     checkAdminToken(environment),
     ...checkSecrets(config),
+    ...checkSealingKeys(environment),
     ...checkDataDirectory(database),
     ...checkOpenFiles(server),
     await checkAddress(server),
     ...(await checkMetricsAddress(server)),
-    ...(await checkDatabase(database, source.isDemo)),
+    ...(await checkDatabase(database, source.isDemo, (directory) =>
+      checkSealedSecrets(directory, environment, config),
+    )),
     // The provider of the demo runs only while the gateway does.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];

@@ -1,0 +1,53 @@
+import type { Environment } from '../../config/load.ts';
+import { secretsUsedBy } from '../../config/provider-credentials.ts';
+import type { Config } from '../../config/schema.ts';
+import { createSealedSecretsStore } from '../../config/sealed-secrets/sealed-secrets-store.ts';
+import { NO_SEALING_KEY, readSealingKeys, SealingKeyError } from '../../config/sealed-secrets/sealing-keys.ts';
+import { openSecrets } from '../../config/sealed-secrets/secrets.ts';
+import type { DirectoryDatabase } from '../../db/home-pools.ts';
+import { type Finding, failed, ok, warning } from './doctor-finding.ts';
+
+const CHECK = 'sealed secrets';
+
+/** Fails if the keys in the environment are not valid. */
+export function checkSealingKeys(environment: Environment): Finding[] {
+  try {
+    readSealingKeys(environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SealingKeyError)) throw error;
+    return [failed(CHECK, error.message, 'The gateway does not start with it.')];
+  }
+}
+
+/** Checks that the keys in the environment open the secrets of the database. Finds nothing if there are neither secrets nor uses of them. */
+export async function checkSealedSecrets(
+  directory: DirectoryDatabase,
+  environment: Environment,
+  { providers }: Pick<Config, 'providers'>,
+): Promise<Finding[]> {
+  if (checkSealingKeys(environment).length > 0) return [];
+  const keys = readSealingKeys(environment);
+  const secrets = await createSealedSecretsStore(directory).listIfMigrated();
+  const opened = openSecrets(secrets, () => keys);
+  // Without the names: one may be a credential that was written in place of a name.
+  const lacking = [...secretsUsedBy(providers)].flatMap(([name, ids]) => (opened.has(name) ? [] : ids));
+  const missing =
+    lacking.length === 0
+      ? []
+      : [failed(CHECK, `no such secret: a credential of ${lacking.join(', ')}`, 'Set it: faregate secret set NAME')];
+  if (secrets.length === 0) return missing;
+  const closed = secrets.filter(({ name }) => !('value' in opened.get(name)!)).map(({ name }) => name);
+  if (closed.length > 0) {
+    const detail = `${closed.length} of ${secrets.length} cannot be opened: ${closed.join(', ')}`;
+    const advice = keys.length === 0 ? NO_SEALING_KEY : 'Add the key that they are sealed with, or set them again.';
+    return [...missing, warning(CHECK, detail, advice)];
+  }
+  const earlier = secrets.filter(({ keyId }) => keyId !== keys[0]!.id).length;
+  if (earlier > 0) {
+    const detail = `${earlier} of ${secrets.length} are sealed with an earlier key`;
+    return [...missing, warning(CHECK, detail, 'Seal them with the first key: faregate secret rotate')];
+  }
+  const detail = `${secrets.length}, all opened; backups contain them sealed, and are of use only with the key: keep it elsewhere`;
+  return [...missing, ok(CHECK, detail)];
+}
