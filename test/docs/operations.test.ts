@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/load.ts';
+import { newSealingKey } from '../../src/config/sealed-secrets/sealing-keys.ts';
 import { fillPostgresBooks, makeSqliteBooks } from '../fixtures/foreign-books/databases.ts';
 import { type ServedHere, serveHere } from '../support/command.ts';
 import { createBareDatabase } from '../support/database.ts';
@@ -27,6 +28,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     PORT: '0',
     FAREGATE_DATA_DIR: inDirectory('data'),
     FAREGATE_CONFIG: inDirectory('faregate.yaml'),
+    FAREGATE_SECRETS_KEY: newSealingKey(),
   };
   /** The credentials that the provider acme accepts. */
   let accepted = [OLD_KEY];
@@ -481,6 +483,17 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(listed, /hook-2/);
     assert.ok(!listed.includes(ENDPOINT));
     assert.match(await shell(changes), /prometheus/);
+  });
+
+  it('keeps credentials of providers in the database', async () => {
+    const [create, set, remove, rotate] = scriptsOf('sealed-secrets') as [string, string, string, string];
+    assert.match(await shell(create), /^[\w+/]{43}=\n$/);
+    const listed = await shell(set, { NEW_KEY });
+    assert.match(listed, /^acme .* current$/m);
+    assert.ok(!listed.includes(NEW_KEY));
+    await shell("printf '%s' a-key | npx faregate secret set unused");
+    assert.equal(await shell(remove), 'Deleted unused.\n');
+    assert.match(await shell(rotate), /^Secrets that were sealed with another key: 0\.$/m);
   });
 
   it('explains what to check before adding gateways', async () => {
