@@ -44,7 +44,7 @@ interface GatewayDependencies {
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
   /** Records later loads. */
   readonly loads: ConfigLoads;
-  /** Default: none. */
+  /** The sealed secrets that the configuration can use. Default: none. */
   readonly secrets?: FollowedSecrets;
   /** Called when an operator requests a reload, to tell other workers. */
   readonly onReload?: () => void;
@@ -52,12 +52,15 @@ interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 's
   readonly onApplied: (config: Config) => void;
 }
 
-/** A wired gateway, as `serve` and tests use it. */
 const NO_SECRETS: FollowedSecrets = { areOpen: true, read: async () => false };
-const NO_REVISIONS: FollowerOptions['store'] = {
-  latest: async () => ({ nowMs: 0, current: null, scheduled: null }),
+
+/** In place of the database's revisions if the catalog is in the file: only its secrets are in the database. */
+const NO_REVISIONS: Pick<FollowerOptions, 'store' | 'apply'> = {
+  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null }) },
+  apply: () => undefined,
 };
 
+/** A wired gateway, as `serve` and tests use it. */
 export class RunningGateway {
   /** `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
@@ -123,8 +126,8 @@ export class RunningGateway {
   }
 
   /**
-   * Keeps the configuration at its file and, with `catalog: database`, at the revision of the catalog in force, with the sealed secrets that they use.
-   * The caller closes the watcher before the gateway.
+   * Keeps the configuration at its file, at the sealed secrets and, with `catalog: database`, at the revision of the catalog in force. The caller closes
+   * the watcher before the gateway.
    *
    * @throws ConfigError if the revision in force cannot be used
    */
@@ -153,19 +156,12 @@ export class RunningGateway {
     });
     try {
       if (current.catalog === 'database') {
-        catalog.follower = this.#follower(node, {
-          secrets,
-          store: createRevisionStore(databases.directory.pool('probes')),
-          apply: (text, fromMs) => watcher.useCatalog(text, fromMs),
-        });
+        const store = createRevisionStore(databases.directory.pool('probes'));
+        const apply: FollowerOptions['apply'] = (text, fromMs) => watcher.useCatalog(text, fromMs);
+        catalog.follower = this.#follower(node, { secrets, store, apply });
         await catalog.follower.start();
       } else {
-        this.#secretsFollower = this.#follower(node, {
-          secrets,
-          store: NO_REVISIONS,
-          apply: () => undefined,
-          onSecrets: watcher.reload,
-        });
+        this.#secretsFollower = this.#follower(node, { secrets, ...NO_REVISIONS, onSecrets: watcher.reload });
         await this.#secretsFollower.start();
         if (part.index === 0) management.reloadLog.recordCatalog();
       }
@@ -175,6 +171,7 @@ export class RunningGateway {
     }
     catalog.reload = async () => {
       onReload?.();
+      await this.#secretsFollower?.refresh();
       await Promise.all([watcher.reloadNow(), catalog.follower?.refresh()]);
     };
     return watcher;

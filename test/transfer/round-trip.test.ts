@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { createRevisionStore } from '../../src/config/revisions/revisions-store.ts';
+import { createSealingKey } from '../../src/config/sealed-secrets/sealing.ts';
 import { createIdentityStore } from '../../src/people/identity-store.ts';
 import { call, startCall } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -33,7 +36,8 @@ describe('an export', { timeout: 300_000 }, () => {
   before(async () => {
     source = await createTestDatabase();
     server = await createTestDatabase();
-    await using g = await startGateway({ stored: source, plans: PLANS });
+    const key = createSealingKey(randomBytes(32));
+    await using g = await startGateway({ stored: source, plans: PLANS, sealingKeys: () => [key] });
     account = await g.createAccount();
     await fill(g);
     // Two calls, one per context, are in flight when the database is exported.
@@ -82,6 +86,16 @@ describe('an export', { timeout: 300_000 }, () => {
     const drained = { provider: 'chatty', model: 'test-embeddings', reason: 'maintenance' };
     assert.equal((await g.admin('POST', '/routes/drain', drained)).status, 200);
     assert.equal((await g.admin('POST', '/tokens', { name: 'moved' })).status, 201);
+    assert.equal((await g.admin('PUT', '/secrets/moved', { value: 'a-credential' })).status, 200);
+    const revision = {
+      text: 'models: {}',
+      source: 'push',
+      base: null,
+      reason: null,
+      createdBy: 'test',
+      inForceAtMs: null,
+    } as const;
+    await createRevisionStore(source.database.pool('admin')).insert(revision);
     person = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     assert.equal((await g.admin('POST', '/webhooks', { url: 'https://receiver.example/' })).status, 201);
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
