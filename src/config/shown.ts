@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { formatYuan } from '../lib/yuan.ts';
 import {
   addressRange,
+  allowedPart,
   amountNano,
   anyText,
   baseUrl,
   certificates,
   corsOrigins,
   databaseUrl,
+  day,
   dayRange,
   durationMs,
   durationOrZeroMs,
@@ -52,7 +54,7 @@ export function showConfig(config: Config): Shown {
 
 // biome-ignore lint/suspicious/noExplicitAny: each function takes the values of its own field
 const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => Shown])[] = [
-  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender, startOfPrice].map(
+  ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender, startOfPrice, day, allowedPart].map(
     (field) => [field, asItIs] as const,
   ),
   ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),

@@ -1,0 +1,91 @@
+import { escapeText } from '../lib/plain-text.ts';
+import type { CatalogChange } from './difference.ts';
+
+const KINDS = {
+  billing: '',
+  limits: '',
+  providers: 'provider',
+  models: 'model',
+  plans: 'plan',
+  groups: 'group',
+} as const;
+
+/** A change as a sentence, such as "acme-large: output ¥16 → ¥14 from 2026-12-01". */
+export function sentenceOf({ section, name, kind, setting, before, after, from }: CatalogChange): string {
+  const words = setting === null ? KINDS[section] : wordsOf(setting, kind);
+  const start = from === null ? '' : ` from ${from}`;
+  const values =
+    before !== null && after !== null
+      ? ` ${shortened(before)} → ${shortened(after)}${start}`
+      : `${before === null && after === null ? '' : ` ${shortened(before ?? after ?? '')}`}${start} ${kind}`;
+  return escapeText(`${name ?? section}: ${words}${values}`);
+}
+
+const TEXT_CHARS_MAX = 80;
+
+function shortened(text: string): string {
+  return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text;
+}
+
+/** The name of one item of a list or record. */
+const ONE: Readonly<Record<string, string>> = {
+  aliases: 'alias',
+  headers: 'header',
+  innerModels: 'inner model',
+  models: 'model',
+  operations: 'operation',
+  providers: 'provider',
+  routes: 'route',
+  prices: 'price',
+  serviceTiers: 'service tier',
+  speeds: 'speed',
+  inferenceGeos: 'inference region',
+};
+
+const WORDS: Readonly<Record<string, string>> = { apiKey: 'credential', apiKeys: 'credentials' };
+
+/** Which calls a price is for. These words follow the name of the price. */
+const CONDITIONS: Readonly<Record<string, (key: string) => string>> = {
+  thinking: () => 'with thinking',
+  above: (tokens) => `above ${tokens} input tokens`,
+  outputAbove: (tokens) => `above ${tokens} output tokens`,
+  peak: () => 'in peak hours',
+  offPeak: () => 'in off-peak hours',
+};
+
+/** Settings that say nothing beside the settings in them. */
+const SILENT: ReadonlySet<string> = new Set(['price', 'prices', 'limits', 'timeOfDay']);
+
+interface Part {
+  readonly word: string;
+  /** The name or number in brackets; `null`: none. */
+  readonly key: string | null;
+}
+
+function wordsOf(setting: string, kind: CatalogChange['kind']): string {
+  const parts = [...setting.matchAll(/([^.[\]]+)(?:\[([^\]]*)\])?(?:\[([^\]]*)\])?/g)].map(
+    ([, word = '', key, size]): Part => ({ word, key: size === undefined ? (key ?? null) : `${key} ${size}` }),
+  );
+  const subjects: string[] = [];
+  const conditions: string[] = [];
+  for (const [index, { word, key }] of parts.entries()) {
+    const condition = CONDITIONS[word];
+    const isLast = index === parts.length - 1;
+    if (condition !== undefined) conditions.push(condition(key ?? ''));
+    else if (SILENT.has(word) && !isLast) subjects.push(key ?? '');
+    else
+      subjects.push(
+        WORDS[word] ?? (isLast && key === null && kind === 'changed' ? spaced(word) : (ONE[word] ?? spaced(word))),
+        key ?? '',
+      );
+  }
+  return [...subjects, ...conditions].filter((word) => word !== '').join(' ');
+}
+
+/** `cachedInput` becomes "cached input". Units that the value contains are left out. */
+function spaced(word: string): string {
+  return word
+    .replace(/Yuan$|BasisPoints$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z]|\d[a-z])/g, ' ')
+    .toLowerCase();
+}

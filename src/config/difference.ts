@@ -1,0 +1,195 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { isRecord } from '../lib/json/json.ts';
+import { amountNano, imagePrices, startOfPrice } from './fields.ts';
+import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
+import { membersOf, unwrapped } from './schema-members.ts';
+import { NOT_SHOWN, showValue } from './shown.ts';
+
+export interface CatalogChange {
+  readonly section: (typeof CATALOG_SECTIONS)[number];
+  /** The provider, model, plan or group; `null` in sections without names. */
+  readonly name: string | null;
+  readonly kind: 'added' | 'removed' | 'changed';
+  /**
+   * Path of the setting, with names and numbers in brackets, such as `routes[acme/large-1].weight` or `price.above[200000].output`. `null`: all of
+   * the provider, model, plan or group.
+   */
+  readonly setting: string | null;
+  /** The values in the spelling of the file, with the unit of money and percentages; `null`: absent, secret, or not one value. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Start of the prices, as in the file; `null`: the change takes effect with the revision. */
+  readonly from: string | null;
+}
+
+type Place = Pick<CatalogChange, 'section' | 'name' | 'setting' | 'from'>;
+type Schema = z.core.$ZodType;
+
+/** The differences between the catalogs of two configurations. None if they are equal. */
+export function difference(before: Config, after: Config): CatalogChange[] {
+  return CATALOG_SECTIONS.flatMap((section) => {
+    const schema = unwrapped(configSchema.shape[section]);
+    const place = { section, name: null, setting: null, from: null };
+    if (!(schema instanceof z.ZodRecord)) return compare(schema, before[section], after[section], place);
+    const [old, now] = [before[section], after[section]] as [Record<string, unknown>, Record<string, unknown>];
+    return keysOf(old, now).flatMap((name): CatalogChange[] => {
+      const named = { ...place, name };
+      if (now[name] === undefined) return [changed(named, 'present', undefined)];
+      const changes = compare(schema.valueType, old[name], now[name], named);
+      if (old[name] !== undefined) return changes;
+      // Of all that is new, the amounts of money are what a reviewer needs.
+      return [changed(named, undefined, 'present'), ...changes.filter(({ after: text }) => text?.startsWith('¥'))];
+    });
+  });
+}
+
+/** A change of a value that is not shown. */
+function changed(place: Place, before: unknown, after: unknown): CatalogChange {
+  const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+  return { ...place, kind, before: null, after: null };
+}
+
+function compare(schema: Schema, before: unknown, after: unknown, place: Place): CatalogChange[] {
+  const field = unwrapped(schema);
+  const changes =
+    field instanceof z.ZodObject || field instanceof z.ZodRecord
+      ? compareMembers(field, before, after, place)
+      : field instanceof z.ZodArray
+        ? compareItems(field.element, listOf(before), listOf(after), place)
+        : compareTexts(field, before, after, place);
+  // An empty section can differ from an absent one.
+  const isAbsentOnce = (before === undefined) !== (after === undefined);
+  return changes.length === 0 && isAbsentOnce && place.setting !== null ? [changed(place, before, after)] : changes;
+}
+
+function compareMembers(
+  field: z.ZodObject | z.ZodRecord,
+  before: unknown,
+  after: unknown,
+  place: Place,
+): CatalogChange[] {
+  const [old, now] = [before, after].map((value) => (isRecord(value) ? value : {})) as [Fields, Fields];
+  const isNamed = field instanceof z.ZodRecord;
+  const schemas = new Map(membersOf(field, { ...old, ...now }).map(({ key, schema }) => [String(key), schema]));
+  return [...schemas].flatMap(([key, schema]) => {
+    if (unwrapped(schema)._zod.def === startOfPrice._zod.def) return [];
+    const lists = unwrapped(schema);
+    if (key === 'later' && lists instanceof z.ZodArray) return compareLater(lists.element, old, now, place);
+    return compare(schema, old[key], now[key], { ...place, setting: below(place.setting, key, isNamed) });
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Compares the price lists of each start: with the former ones of this start, or else with the ones that they replace. */
+function compareLater(schema: Schema, before: Fields, after: Fields, place: Place): CatalogChange[] {
+  const [old, now] = [before, after].map(({ later }) => listOf(later) as Fields[]) as [Fields[], Fields[]];
+  const starts = [...new Set([...old, ...now].map(({ from }) => String(from)))].sort();
+  return starts.flatMap((from) => {
+    const at = { ...place, from };
+    const index = now.findIndex((list) => list.from === from);
+    const former = old.find((list) => list.from === from);
+    if (index < 0) return [changed(at, former, undefined)];
+    if (former !== undefined) return compare(schema, former, now[index], at);
+    const { later: _later, ...first } = after;
+    const changes = compare(schema, now[index - 1] ?? first, now[index], at);
+    return changes.length > 0 ? changes : [changed(at, undefined, now[index])];
+  });
+}
+
+/** Compares lists item by item: routes by provider and model, other items by their text. A new order is a change too. */
+function compareItems(
+  schema: Schema,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  place: Place,
+): CatalogChange[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  const [old, now] = [before, after].map((items) => keyed(items.map((item) => [keyOfItem(schema, item), item])));
+  const isText = !(unwrapped(schema) instanceof z.ZodObject);
+  const changes = keysOf(Object.fromEntries(old!), Object.fromEntries(now!)).flatMap((key): CatalogChange[] => {
+    const [former, present] = [old!.get(key), now!.get(key)];
+    const item = { ...place, setting: below(place.setting, key, true) };
+    if (former !== undefined && present !== undefined) return isText ? [] : compare(schema, former, present, item);
+    if (!isText) return [changed(item, former, present)];
+    const [was, is] = [former, present].map((value) => (value === undefined ? null : textOf(schema, value, place)));
+    return [{ ...changed(place, former, present), before: was!, after: is! }];
+  });
+  const isHidden = [...before, ...after].some((item) => textOf(schema, item, place) === null);
+  if (isText && isHidden) return [changed(place, before, after)];
+  if (changes.length > 0) return changes;
+  const [was, is] = [old!, now!].map((items) => [...items.keys()].join(', '));
+  return was === is
+    ? [changed(place, before, after)]
+    : [{ ...changed(place, before, after), before: was!, after: is! }];
+}
+
+/** Items by key. Repeated keys are numbered. */
+function keyed(items: readonly (readonly [key: string, item: unknown])[]): Map<string, unknown> {
+  const map = new Map<string, unknown>();
+  for (const [key, item] of items) {
+    let name = key;
+    for (let number = 2; map.has(name); number++) name = `${key} #${number}`;
+    map.set(name, item);
+  }
+  return map;
+}
+
+function keyOfItem(schema: Schema, item: unknown): string {
+  if (!isRecord(item) || !(unwrapped(schema) instanceof z.ZodObject)) return String(showValue(schema, item));
+  return `${String(item.provider)}/${String(item.model)}`;
+}
+
+function compareTexts(schema: Schema, before: unknown, after: unknown, place: Place): CatalogChange[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (schema._zod.def === IMAGE_PRICES) {
+    const changes = compareImagePrices(tableOf(before), tableOf(after), place);
+    return changes.length > 0 ? changes : [changed(place, before, after)];
+  }
+  const [was, is] = [before, after].map((value) => (value === undefined ? null : textOf(schema, value, place)));
+  const change = changed(place, before, after);
+  // Values whose texts are equal differ in what is not shown.
+  return [was === is ? change : { ...change, before: was!, after: is! }];
+}
+
+const IMAGE_PRICES = imagePrices._zod.def;
+
+function compareImagePrices(before: Fields, after: Fields, place: Place): CatalogChange[] {
+  return keysOf(before, after).flatMap((key) => {
+    const [was, is] = [before[key], after[key]];
+    const at = { ...place, setting: key === 'default' ? place.setting : below(place.setting, key, true) };
+    return compareTexts(isRecord(was) || isRecord(is) ? imagePrices : amountNano, was, is, at);
+  });
+}
+
+/** One price is a table with a default only. */
+function tableOf(prices: unknown): Fields {
+  return isRecord(prices) ? prices : prices === undefined ? {} : { default: prices };
+}
+
+/** A value in the spelling of the file; `null` if it is secret. */
+function textOf(schema: Schema, value: unknown, { setting }: Place): string | null {
+  const shown = showValue(schema, value);
+  const text = isRecord(shown) ? wordsOf(shown) : String(shown);
+  if (text.includes(NOT_SHOWN)) return null;
+  if (setting?.endsWith('BasisPoints')) return String(Number(value) / 100).concat(' %');
+  return unwrapped(schema)._zod.def === amountNano._zod.def ? '¥'.concat(text) : text;
+}
+
+function wordsOf(shown: Readonly<Record<string, unknown>>): string {
+  return Object.entries(shown).flat().join(' ');
+}
+
+function below(setting: string | null, key: string, isNamed: boolean): string {
+  if (isNamed) return `${setting ?? ''}[${key}]`;
+  return setting === null ? key : `${setting}.${key}`;
+}
+
+function keysOf(before: Fields, after: Fields): string[] {
+  return Object.keys({ ...before, ...after });
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
