@@ -58,14 +58,17 @@ type AdminStores = PartitionAdmin & ReturnType<typeof createPlacedAdmin>;
 /** Dependencies that differ between a gateway and a command that opens the database itself. */
 type OfProcess =
   | 'auditLedger'
+  | 'catalogReader'
   | 'changes'
   | 'configStatus'
   | 'credentialsOf'
   | 'drains'
   | 'health'
   | 'lowBalanceNano'
+  | 'nodeCatalog'
   | 'nodeId'
   | 'periods'
+  | 'revisions'
   | 'testProvider'
   | 'unpricedUses'
   | 'webhooks';

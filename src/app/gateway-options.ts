@@ -53,6 +53,8 @@ export interface GatewayOptions {
   readonly requestWorkers?: RequestWorkersOptions;
   /** The sources of `config`. Default: none, so that the catalog cannot be changed. */
   readonly node?: NodeConfig;
+  /** For tests: the time in milliseconds after which a pushed revision of the catalog is in force. */
+  readonly revisionLeadMs?: number;
   /** Records the source of `config` and later loads. Default: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */

@@ -70,7 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
           timing: options.traceTiming,
         });
   await prepareDatabases(options);
-  const catalog = new NodeCatalog(options.node ?? null);
+  const catalog = new NodeCatalog(options.node ?? null, config.catalog);
   const bodyBudgets = new BodyBudgets({ memoryBytes: 0, diskBytes: 0 });
   const settings = new SettingsInForce(config, (whole) => configOfWorker(whole, part));
   const updateBodyBudgets = () => setBodyBudgets(bodyBudgets, disk, dataDir, () => settings.current.config, part);

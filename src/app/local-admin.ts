@@ -13,7 +13,11 @@ import { registerAdmin } from '../api/registers/admin.ts';
 import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
-import type { Config } from '../config/schema.ts';
+import type { NodeConfig } from '../config/node-config.ts';
+import { CatalogReader } from '../config/revisions/catalog-reader.ts';
+import { NodeCatalog } from '../config/revisions/node-catalog.ts';
+import { createRevisionStore, type RevisionStore } from '../config/revisions/revisions-store.ts';
+import { CATALOG_SECTIONS, type Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { namedPartition, requestPool } from '../db/request-pool.ts';
 import { adminEnvelope } from '../errors/envelopes.ts';
@@ -46,17 +50,23 @@ interface LocalAdmin {
  * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
  * recovery, and it does not migrate the schema.
  *
+ * @param given the configuration of the command. A catalog of the database is read from there.
  * @param localUser the user of the command line, for the audit log.
  * @param databases must have the schema of this program; `close` leaves them open.
  */
-export function createLocalAdmin(
-  config: Config,
+export async function createLocalAdmin(
+  given: Config,
   databases: PartitionedDatabases,
   logger: Logger,
   configLoads = new ConfigLoads(null, {}, systemClock),
   localUser: string | null = null,
-): LocalAdmin {
+  node: NodeConfig | null = null,
+): Promise<LocalAdmin> {
   const { directory, partitions } = databases;
+  const nodeCatalog = new NodeCatalog(node, given.catalog);
+  const catalogReader = new CatalogReader(nodeCatalog, { isServing: false });
+  const revisions = createRevisionStore(directory);
+  const config = await withCatalogOfDatabase(given, revisions, catalogReader);
   const clock = systemClock;
   const monotonicMs = () => performance.now();
   const ids = createIds(clock);
@@ -123,6 +133,9 @@ export function createLocalAdmin(
     }),
     configStatus: () => configLoads.status,
     nodeId: null,
+    nodeCatalog,
+    catalogReader,
+    revisions,
     unpricedUses: () => [],
     // Only a process that calls providers knows which of their credentials work.
     credentialsOf: () => [],
@@ -144,4 +157,13 @@ export function createLocalAdmin(
     bodyBudgets: null,
   });
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };
+}
+
+/** The configuration with the revision in force. If that is not valid here, the command has no models and plans, as without a revision. */
+async function withCatalogOfDatabase(config: Config, revisions: RevisionStore, reader: CatalogReader): Promise<Config> {
+  if (config.catalog === 'file') return config;
+  const { current } = await revisions.latest();
+  const whole = current === null ? null : reader.read(current.text);
+  if (whole === null) return config;
+  return { ...config, ...Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, whole[name]])) };
 }

@@ -17,6 +17,9 @@ import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ReloadLog } from '../changes/reload-log.ts';
 import type { ConfigLoads } from '../config/loads.ts';
+import { CatalogReader } from '../config/revisions/catalog-reader.ts';
+import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
+import { createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import { orRefused, requestPool } from '../db/request-pool.ts';
 import type { BodyBudgets } from '../http/body-budgets.ts';
@@ -42,7 +45,10 @@ import { tenantLimits } from './worker-limits.ts';
 
 interface ManagementDependencies {
   readonly app: FastifyInstance;
-  readonly options: Pick<GatewayOptions, 'adminTokens' | 'localToken' | 'notices' | 'checksResponses'>;
+  readonly options: Pick<
+    GatewayOptions,
+    'adminTokens' | 'localToken' | 'notices' | 'checksResponses' | 'revisionLeadMs'
+  >;
   readonly nodeId: string;
   /** This process's share of the limits. */
   readonly part: Part;
@@ -50,6 +56,7 @@ interface ManagementDependencies {
   readonly accounting: Accounting;
   readonly settings: SettingsInForce;
   readonly configLoads: ConfigLoads;
+  readonly catalog: NodeCatalog;
   readonly principals: Principals;
   readonly health: RouteHealth;
   readonly unpricedUses: UnpricedUses;
@@ -91,7 +98,9 @@ export class ManagementApis {
     const pool = requestPool(directory.pool('admin'));
     const changes = createChangesStore(pool);
     const log = createAuditLog({ store: changes, clock, ids, logger });
-    this.reloadLog = new ReloadLog({ log, nodeId, logger });
+    const { catalog } = deps;
+    const revisions = createRevisionStore(pool, { leadMs: options.revisionLeadMs });
+    this.reloadLog = new ReloadLog({ log, revisions, catalog, nodeId, logger });
     const adminTokens = createAdminTokensStore(pool);
     this.#tokenReader = createAdminTokenReader({
       tokens: adminTokens,
@@ -130,6 +139,9 @@ export class ManagementApis {
       principals: deps.principals,
       health: deps.health,
       nodeId,
+      nodeCatalog: catalog,
+      revisions,
+      catalogReader: new CatalogReader(catalog, { isServing: true }),
       webhooks: this.notices.webhooks,
       lowBalanceNano: this.notices.lowBalanceNano,
       drains: accounting.drains,

@@ -117,6 +117,7 @@ interface MeasuredNode {
   readonly notices: Pick<Notices, 'figures'>;
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
+  readonly catalog: Pick<NodeCatalog, 'follower'>;
   /** The number of workers that the gateway was started with; 1 for a single process. */
   readonly workers: number;
   readonly clock: Clock;
@@ -135,6 +136,7 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
       workers: node.workers,
       isReady: isUp && status.takesCalls,
       reload: status.reload,
+      catalog: revisionsOf(node.catalog),
       requestsInFlight: settings.requestsInFlight,
       connections: { open, max: settings.current.config.server.connections },
       refusalsDelayed: node.throttle.held,
@@ -165,6 +167,11 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
       eventLoop: node.eventLoop.read(),
     };
   };
+}
+
+function revisionsOf({ follower }: Pick<NodeCatalog, 'follower'>): NodeFigures['catalog'] {
+  const { inForce, scheduled, failed } = follower?.status ?? { inForce: null, scheduled: null, failed: null };
+  return { inForce, scheduled, failed: failed?.number ?? null };
 }
 
 function providersOf({ current: { config, providers } }: SettingsInForce, nowMs: number): ProviderFigures[] {

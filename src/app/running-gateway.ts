@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
-import type { CatalogText } from '../config/load.ts';
-import type { NodeConfig } from '../config/node-config.ts';
+import type { ConfigLoads } from '../config/loads.ts';
 import { CatalogFollower } from '../config/revisions/follower.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
+import { ConfigWatcher, type ConfigWatcherOptions } from '../config/watch.ts';
 import type { Databases } from '../db/databases.ts';
 import type { ReadReadiness } from '../http/health.ts';
 import { addressOf } from '../http/listening.ts';
@@ -38,6 +38,13 @@ interface GatewayDependencies {
   readonly status: NodeStatus;
   readonly updateBodyBudgets: () => Promise<void>;
   readonly shutDown: () => Promise<void>;
+}
+
+interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
+  /** Records later loads. */
+  readonly loads: ConfigLoads;
+  /** Called with each configuration that comes into force. */
+  readonly onApplied: (config: Config) => void;
 }
 
 /** A wired gateway, as `serve` and tests use it. */
@@ -89,8 +96,8 @@ export class RunningGateway {
    */
   reload(next: Config, fromMs: number | null = null): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
-    // All workers reload the same file, so only the first one records the reload.
-    if (part.index === 0) management.reloadLog.record(settings.current.config, next);
+    // All workers reload the same file, so only the first one records the reload. The push of a revision is recorded already.
+    if (part.index === 0 && fromMs === null) management.reloadLog.record(settings.current.config, next);
     settings.change(next, fromMs);
     void updateBodyBudgets();
     publicApi.reload(next);
@@ -104,19 +111,52 @@ export class RunningGateway {
   }
 
   /**
-   * Applies the revision of the catalog in force, and from now on those that follow.
+   * Keeps the configuration at its file and, with `catalog: database`, at the revision of the catalog in force. The caller closes the watcher before the
+   * gateway.
    *
-   * @param useCatalog puts a catalog in force from an instant of the database's clock on
    * @throws ConfigError if the revision in force cannot be used
    */
-  async followCatalog(node: NodeConfig, useCatalog: (catalog: CatalogText, fromMs: number) => void): Promise<void> {
+  async followConfig(current: Config, { loads, onApplied, ...timing }: FollowedConfigOptions): Promise<ConfigWatcher> {
+    const { catalog, logger, part, management } = this.#deps;
+    const { node } = catalog;
+    if (node === null) throw new Error('the gateway was created without a configuration file');
+    const watcher = new ConfigWatcher({
+      ...timing,
+      node,
+      current,
+      logger,
+      loads,
+      apply: (next, fromMs) => {
+        this.reload(next, fromMs);
+        onApplied(next);
+      },
+      onUnchanged: () => this.retryCredentials(),
+      onDecided: (isInForce) => this.configDecided(isInForce),
+      onRefused: (message) => {
+        if (part.index === 0) management.reloadLog.refuse(message);
+      },
+    });
+    try {
+      if (current.catalog === 'database') await this.#followCatalog(watcher);
+      else if (part.index === 0) management.reloadLog.recordCatalog();
+    } catch (error) {
+      watcher.close();
+      throw error;
+    }
+    catalog.reload = async () => {
+      await Promise.all([watcher.reloadNow(), catalog.follower?.refresh()]);
+    };
+    return watcher;
+  }
+
+  async #followCatalog(watcher: ConfigWatcher): Promise<void> {
     const { databases, accounting, catalog, logger } = this.#deps;
     const { directory } = databases;
     catalog.follower = new CatalogFollower({
       store: createRevisionStore(directory.pool('probes')),
       listen: (onChange) => directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
-      parse: (text) => node.parse({ catalog: text }).config,
-      apply: useCatalog,
+      parse: (text) => catalog.node!.parse({ catalog: text }).config,
+      apply: (text, fromMs) => watcher.useCatalog(text, fromMs),
       schedule: (next) => this.schedule(next),
       clock: accounting.databaseClock,
       logger,

@@ -193,6 +193,26 @@ const madeWithRole =
       : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
   };
 
+const CHANGES_SHOWN = 3;
+
+/** Sentence for another revision of the catalog, or another configuration, with the first of its changes. */
+const catalogChanged =
+  (en: string, zh: string): Sentence =>
+  (facts) => {
+    // Earlier versions recorded the names of the changed sections.
+    const changes = facts.is('changes') ?? facts.is('changed');
+    const list = Array.isArray(changes) ? changes.map(String) : [];
+    const shown = list.slice(0, CHANGES_SHOWN);
+    const hidden = list.length - shown.length;
+    const number = facts.is('number');
+    const said = facts.is('reason');
+    const reason = typeof said === 'string' ? { en: ` (${said})`, zh: `（${said}）` } : NOTHING;
+    return {
+      en: `${en}${number === null ? '' : ` to revision ${number}`}${reason.en}${remark([...shown, ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('; ')).en}`,
+      zh: `${zh}${number === null ? '' : `（第 ${number} 版）`}${reason.zh}${remark([...shown, ...(hidden > 0 ? [`另有 ${hidden} 项`] : [])].join('；')).zh}`,
+    };
+  };
+
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.change': changed('account', '账户'),
   'accounts.change': changed('account', '账户'),
@@ -251,14 +271,14 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'links.use.create': linkUsed,
   'identities.create': fixed('added sign-in by {issuer}', '添加登录方式 {issuer}'),
   'identities.delete': fixed('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
-  'config.reload': (facts) => {
-    const sections = facts.is('changed');
-    const list = Array.isArray(sections) ? sections.map(String) : [];
-    return {
-      en: `reloaded the configuration${remark(list.join(', ')).en}`,
-      zh: `重新加载配置${remark(list.join('、')).zh}`,
-    };
-  },
+  'config.reload': catalogChanged('reloaded the configuration', '重新加载配置'),
+  'config.refused': fixed('kept the earlier configuration, because the file is not valid', '配置文件无效，保留原配置'),
+  'catalog.revisions.create': catalogChanged('changed the catalog', '修改目录'),
+  'catalog.revisions.rollback.create': catalogChanged('rolled the catalog back', '回滚目录'),
+  'catalog.revisions.delete': (facts) => ({
+    en: `canceled revision ${facts.subjectId} of the catalog`,
+    zh: `取消目录的第 ${facts.subjectId} 版`,
+  }),
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
   // Actions that only earlier versions recorded.
   'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),

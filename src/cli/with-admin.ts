@@ -1,13 +1,14 @@
 import { type AdminClient, remoteAdminClient } from '../api/management/admin-client.ts';
 import { ConfigError, type Environment } from '../config/load.ts';
 import { ConfigLoads } from '../config/loads.ts';
+import { NodeConfig } from '../config/node-config.ts';
 import type { Config } from '../config/schema.ts';
 import { NoDatabaseError } from '../db/data-dir.ts';
 import { describeDatabase } from '../db/databases.ts';
 import { systemClock } from '../lib/clock.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from './command.ts';
-import { findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
+import { demoEnvironment, findConfigSource, loadForBooks, readAdminToken } from './environment.ts';
 import { localUserName } from './local-user.ts';
 import { createQuietLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway, withDatabases } from './own-database.ts';
@@ -62,7 +63,14 @@ export async function withAdmin<Result>(
   return withDatabases(Promise.resolve(books.databases), async (databases) => {
     const { createLocalAdmin } = await import('../app/local-admin.ts');
     const loads = new ConfigLoads(file, overrides, systemClock);
-    const admin = createLocalAdmin(config, databases, logger, loads, localUserName());
+    const admin = await createLocalAdmin(
+      config,
+      databases,
+      logger,
+      loads,
+      localUserName(),
+      new NodeConfig(file, demoEnvironment(environment), overrides),
+    );
     sayWhere(`database: ${name}`);
     try {
       return await work(admin.client);

@@ -193,7 +193,7 @@ function withCatalog(file: ConfigDocument, catalog: CatalogText | undefined, env
 }
 
 const IN_DATABASE =
-  'With "catalog: database" this section is in the database. Copy it there with "faregate catalog push FILE", and remove it here.';
+  'With "catalog: database" this section is in the database. To move it there, set "catalog: file" and run "faregate catalog use database".';
 const IN_FILE = 'This section is not part of the catalog. It belongs in the configuration file of each node.';
 
 function isCatalogSection(name: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { type ConfigOverrides, overriddenSettings } from './load.ts';
-import type { Config } from './schema.ts';
+import { CATALOG_SECTIONS, type Config } from './schema.ts';
 
 /** The source of the configuration in force, and the outcome of later loads. */
 export interface ConfigStatus {
@@ -79,6 +79,15 @@ export function withRunningSettings(given: Config, running: Config): Config {
     else server[key] = running.server[key];
   }
   const { tracing: _, ...others } = given;
-  const next = { ...others, catalog: running.catalog, server: server as Config['server'], database: running.database };
+  // Until the restart that moves it, the catalog stays as it is.
+  const isMoved = given.catalog !== running.catalog;
+  const catalog = isMoved ? Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, running[name]])) : {};
+  const next = {
+    ...others,
+    ...(catalog as Pick<Config, (typeof CATALOG_SECTIONS)[number]>),
+    catalog: running.catalog,
+    server: server as Config['server'],
+    database: running.database,
+  };
   return running.tracing === undefined ? next : { ...next, tracing: running.tracing };
 }

@@ -10,23 +10,18 @@ import {
 /** The sources of a node's configuration: its file, flags and environment, and the catalog of the database if it is there. */
 export class NodeConfig {
   readonly file: string;
+  readonly environment: Environment;
   /** The text of the file that is in force. */
   text: string;
   /** The catalog that is in force; `undefined`: the database has none yet, or the catalog is in the file. */
   catalog: CatalogText | undefined;
-  readonly #environment: Environment;
   readonly #overrides: ConfigOverrides;
 
   /** @throws ConfigError if the file cannot be read */
-  constructor(
-    file: string,
-    environment: Environment,
-    overrides: ConfigOverrides = {},
-    text: string = readConfigFile(file).text,
-  ) {
+  constructor(file: string, environment: Environment, overrides: ConfigOverrides = {}) {
     this.file = file;
-    this.text = text;
-    this.#environment = environment;
+    this.text = readConfigFile(file).text;
+    this.environment = environment;
     this.#overrides = overrides;
   }
 
@@ -39,6 +34,6 @@ export class NodeConfig {
     text = this.text,
     catalog = this.catalog,
   }: Partial<Pick<NodeConfig, 'text' | 'catalog'>> = {}): ParsedConfig {
-    return parseConfigText(text, this.file, this.#environment, { ...this.#overrides, catalog });
+    return parseConfigText(text, this.file, this.environment, { ...this.#overrides, catalog });
   }
 }

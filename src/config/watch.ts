@@ -27,6 +27,8 @@ export interface ConfigWatcherOptions {
   readonly onUnchanged?: () => void;
   /** Called after each stable reading of the file, with whether that configuration is now in force. */
   readonly onDecided?: (isInForce: boolean) => void;
+  /** Called with the reason when a configuration is refused. */
+  readonly onRefused?: (message: string) => void;
   /** The polling interval for changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
   /** The time between two readings of a file that may have changed. */
@@ -72,6 +74,8 @@ export class ConfigWatcher {
   #parsed: ParsedConfig | Error | null = null;
   /** `reload` was called, and its result is not logged yet. */
   #isRequested = false;
+  /** Resolves when the result of the requested reading is known. */
+  #result = Promise.withResolvers<void>();
   #cancelTimer: (() => void) | null = null;
   #isOpen = true;
 
@@ -92,6 +96,12 @@ export class ConfigWatcher {
     this.#readSoon();
   };
 
+  /** Like `reload`; resolves when the result is known, or when the watcher is closed. */
+  async reloadNow(): Promise<void> {
+    this.reload();
+    if (this.#isOpen) await this.#result.promise;
+  }
+
   /**
    * Applies another catalog of the database, which is in force from an instant of the database's clock on.
    *
@@ -111,6 +121,7 @@ export class ConfigWatcher {
     for (const unwatch of this.#watched.values()) unwatch();
     this.#cancelTimer?.();
     this.#cancelTimer = null;
+    this.#result.resolve();
   }
 
   #watchFiles(): void {
@@ -160,7 +171,7 @@ export class ConfigWatcher {
       outcome === null ||
       (this.#equalReadings < READINGS_FOR_REMOVAL &&
         !(outcome instanceof Error) &&
-        removes(outcome.config, this.#inForce))
+        removes(withRunningSettings(outcome.config, this.#inForce), this.#inForce))
     ) {
       this.#parsed = outcome;
       this.#readSoon();
@@ -169,10 +180,14 @@ export class ConfigWatcher {
     this.#parsed = null;
     const isRequested = this.#isRequested;
     this.#isRequested = false;
-    if (!(outcome instanceof Error) && !(reading.found instanceof ConfigError)) node.text = reading.found;
+    const isFollowed = !(outcome instanceof Error) && outcome.config.catalog === this.#inForce.catalog;
+    if (isFollowed && !(reading.found instanceof ConfigError)) node.text = reading.found;
     const isInForce = outcome instanceof Error ? this.#refuse(outcome) : this.#decide(outcome, { isRequested });
     this.#decided = { ...reading, fileVersions: this.#fileVersions() };
     this.#options.onDecided?.(isInForce);
+    if (!isRequested) return;
+    this.#result.resolve();
+    this.#result = Promise.withResolvers();
   }
 
   /** Synchronous: a configuration is small, and readings cannot overtake one another. */
@@ -205,9 +220,10 @@ export class ConfigWatcher {
   }
 
   #refuse(error: Error): false {
-    const { node, logger, loads } = this.#options;
+    const { node, logger, loads, onRefused } = this.#options;
     const { file } = node;
     loads?.failed(error.message);
+    onRefused?.(error.message);
     const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
     logger.error(details, `${error.message}\nThe previous configuration stays in force.`);
     // A credential file that is missing may appear.
@@ -220,7 +236,7 @@ export class ConfigWatcher {
 
   /** Returns whether the configuration is in force now. */
   #decide({ config, files }: ParsedConfig, { isRequested, fromMs = null }: Decision): boolean {
-    const { node, logger, loads, apply, onUnchanged } = this.#options;
+    const { node, logger, loads, apply, onUnchanged, onRefused } = this.#options;
     const { file } = node;
     const settings = changedSettings(this.#inForce, config).filter(needsRestart);
     if (settings.length > 0) {
@@ -236,9 +252,9 @@ export class ConfigWatcher {
       try {
         apply(next, fromMs);
       } catch (error) {
-        loads?.failed(
-          `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        const message = `The configuration could not be applied: ${error instanceof Error ? error.message : String(error)}`;
+        loads?.failed(message);
+        onRefused?.(message);
         logger.error({ file, err: error }, 'the configuration could not be applied; the previous one stays in force');
         return false;
       }

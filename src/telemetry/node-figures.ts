@@ -12,6 +12,12 @@ export interface NodeFigures {
   /** Whether the node is ready, as in its `/readyz`. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
+  /** Revisions of the catalog by number. `null`: none, or the catalog is in the file. */
+  readonly catalog: {
+    readonly inForce: number | null;
+    readonly scheduled: number | null;
+    readonly failed: number | null;
+  };
   readonly requestsInFlight: number;
   readonly connections: { readonly open: number; readonly max: number };
   readonly refusalsDelayed: number;

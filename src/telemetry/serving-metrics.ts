@@ -31,6 +31,22 @@ export const servingMetrics: readonly NodeMetric[] = [
     help: 'Time at which the current configuration was loaded, in Unix seconds.',
     value: ({ reload }) => reload.lastAtMs / 1_000,
   }),
+  {
+    name: 'faregate_catalog_revision',
+    ofWorkers: 'min',
+    type: 'gauge',
+    labels: ['state'],
+    unit: '',
+    help:
+      'Number of the revision of the catalog that the node applies (in_force), applies next (scheduled), or cannot use (failed). ' +
+      'No value: there is none, or the catalog is in the configuration file.',
+    read: ({ catalog }) =>
+      [
+        { labels: ['in_force'], value: catalog.inForce },
+        { labels: ['scheduled'], value: catalog.scheduled },
+        { labels: ['failed'], value: catalog.failed },
+      ].flatMap(({ labels, value }) => (value === null ? [] : [{ labels, value }])),
+  },
   ofNode.sum('faregate_requests_in_flight', 'requests', {
     help: 'Number of requests in flight at the public addresses, including calls whose clients have disconnected.',
     value: ({ requestsInFlight }) => requestsInFlight,

@@ -21,6 +21,7 @@ async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): 
     workers: 2,
     isReady: isUp,
     reload: { isInForce: true, lastAtMs: 0 },
+    catalog: { inForce: null, scheduled: null, failed: null },
     requestsInFlight: inFlight,
     connections: { open: inFlight, max: 100 },
     refusalsDelayed: 0,

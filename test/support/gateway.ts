@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,15 @@ import { createGateway, type Gateway } from '../../src/app/gateway.ts';
 import type { NoticeOptions } from '../../src/app/notices.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
+import { splitConfig } from '../../src/config/catalog-text.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { ConfigLoads } from '../../src/config/loads.ts';
+import { NodeConfig } from '../../src/config/node-config.ts';
+import type { Config } from '../../src/config/schema.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { QuestionTiming } from '../../src/db/questions/database-questions.ts';
 import type { Disk } from '../../src/journal/disk.ts';
-import type { Clock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { parseYuan } from '../../src/lib/yuan.ts';
 import { shownUnits, type UnitCounts } from '../../src/protocols/metering/usage-units.ts';
@@ -46,6 +50,8 @@ export interface TestGateway extends AsyncDisposable {
   /** All partitions by number. The first one is `observed`, which also observes the statements of all others. */
   readonly partitions: readonly ObservedPartition[];
   readonly gateway: Gateway;
+  /** The configuration file of a gateway with `catalog`. */
+  readonly configFile: string;
   /** The data of the gateway; `openAnother` opens connections of a second node. */
   readonly stored: TestDatabase;
   /** Creates a verified account with a key and, by default, ¥100. */
@@ -136,6 +142,12 @@ export interface TestGatewayOptions {
   /** YAML of the `oidc` section. */
   readonly oidc?: string;
   readonly isStrict?: boolean;
+  /** Serves from a configuration file, which it follows. With `database`, the catalog is in the database, and the file has the other sections. */
+  readonly catalog?: Config['catalog'];
+  /** With `catalog`: the variables for the file and the catalog. */
+  readonly environment?: Record<string, string>;
+  /** The time after which a pushed revision is in force. */
+  readonly revisionLeadMs?: number;
 }
 
 /**
@@ -249,6 +261,11 @@ const PATIENT_MS = 3_600_000;
 /** Reuses connections. `fetch` would take half a millisecond more per request. */
 const connections = new Agent({ keepAlive: true });
 
+function writeConfig(file: string, text: string, { catalog, environment = {} }: TestGatewayOptions): NodeConfig {
+  writeFileSync(file, catalog === 'file' ? text : `catalog: database\n${splitConfig(text).node}`);
+  return new NodeConfig(file, environment);
+}
+
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   // If one dependency fails, those created before it are closed; otherwise they keep the test process alive.
   await using parts = new AsyncDisposableStack();
@@ -265,7 +282,11 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
   const partitions = [observed, ...handles.partitions.slice(1).map((each) => observed.also(each))];
   const dataDir = options.dataDir ?? makeFastDirectory('faregate-tests-');
   if (options.dataDir === undefined) parts.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const config = parseConfig(testConfigText(provider.url, { ...options, dataDir }), 'test.yaml', {});
+  const text = testConfigText(provider.url, { ...options, dataDir });
+  const configFile = join(dataDir, 'faregate.yaml');
+  const node = options.catalog === undefined ? null : writeConfig(configFile, text, options);
+  const config = node === null ? parseConfig(text, 'test.yaml', {}) : node.parse().config;
+  const configLoads = new ConfigLoads(node?.file ?? null, {}, options.clock ?? systemClock);
   const logs = searchLogs(options.logger ?? silentLogger, [...CANARIES, ADMIN_TOKEN]);
   const { localToken = LOCAL_TOKEN } = options;
   const strangers: unknown[] = [];
@@ -293,6 +314,8 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.requestWorkers === undefined ? {} : { requestWorkers: options.requestWorkers }),
     ...(options.abortLimits === undefined ? {} : { abortLimits: options.abortLimits }),
+    ...(node === null ? {} : { node, configLoads }),
+    ...(options.revisionLeadMs === undefined ? {} : { revisionLeadMs: options.revisionLeadMs }),
     checksResponses: true,
     hashCost: CHEAP_HASHES,
     traceTiming: { delayMs: 10 },
@@ -301,6 +324,14 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     timing: { patienceMs: PATIENT_MS, questionMs: PATIENT_MS, ...options.timing },
   });
   parts.defer(() => gateway.close());
+  if (node !== null) {
+    const watcher = await gateway.followConfig(config, {
+      loads: configLoads,
+      onApplied: () => undefined,
+      settleMs: 10,
+    });
+    parts.defer(() => watcher.close());
+  }
   const url = await gateway.listen();
   const opened = parts.move();
   /** Secrets in responses of the admin API. The audit log must not contain them. */
@@ -319,6 +350,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     localToken,
     provider,
     gateway,
+    configFile,
     stored,
     database,
     observed,

@@ -107,6 +107,8 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
   /** Returns the id of the subject from a response. Absent: the member `id`. */
   responded?(response: object): string | null;
+  /** Returns what the audit log records of a response. Absent: the whole response. */
+  recorded?(response: object): object;
   /** Returns details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
   /** Returns the subject in the form of responses. If the subject does not exist, it returns `null` or throws a 404. */

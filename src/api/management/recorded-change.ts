@@ -67,7 +67,8 @@ export async function runRecorded<Need, Context extends ChangingContext>(
   }
   const response = result instanceof LineStream ? result.inPlaceOf : result;
   const isRead = subject.read !== undefined && named !== null && status !== 201;
-  const shown = isRead ? await Promise.resolve(readNamed()).catch(() => null) : response;
+  const recorded = response === null ? null : (subject.recorded?.(response) ?? response);
+  const shown = isRead ? await Promise.resolve(readNamed()).catch(() => null) : recorded;
   const noted = subject.noted?.(input) ?? null;
   const isSame = method !== 'POST' && isRead && noted === null && !subject.showsNoDifference && isEqual(before, shown);
   if (isSame && (await open.withdrawUnchanged(named, readAtMs))) return result;

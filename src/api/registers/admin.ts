@@ -5,6 +5,7 @@ import { auditEndpoints } from '../audit/admin.ts';
 import { callEndpoints } from '../calls/admin.ts';
 import { callCorrectionEndpoints } from '../calls/corrections.ts';
 import { unpricedEndpoints } from '../calls/unpriced.ts';
+import { catalogEndpoints } from '../catalog/admin.ts';
 import { changeEndpoints } from '../changes/admin.ts';
 import { configEndpoints } from '../config/admin.ts';
 import { exportEndpoints } from '../export/admin.ts';
@@ -43,6 +44,7 @@ const RESOURCES = [
   planEndpoints,
   routeEndpoints,
   configEndpoints,
+  catalogEndpoints,
   providerEndpoints,
   unpricedEndpoints,
   auditEndpoints,

@@ -57,6 +57,7 @@ export function configCommands(program: Command, kit: CommandKit): void {
       readAdminToken(environment);
       const summary = {
         file,
+        catalog: config.catalog,
         providers: Object.keys(config.providers),
         models: Object.keys(config.models),
         plans: Object.keys(config.plans),
@@ -66,9 +67,13 @@ export function configCommands(program: Command, kit: CommandKit): void {
       output.print(summary, () =>
         renderFields([
           ['configuration', `${file} is valid`],
-          ['providers', summary.providers.join(', ') || 'none'],
-          ['models', summary.models.join(', ') || 'none'],
-          ['plans', summary.plans.join(', ') || 'none'],
+          ...(config.catalog === 'database'
+            ? [['catalog', 'in the database ("faregate catalog show" prints it)'] as const]
+            : ([
+                ['providers', summary.providers.join(', ') || 'none'],
+                ['models', summary.models.join(', ') || 'none'],
+                ['plans', summary.plans.join(', ') || 'none'],
+              ] as const)),
           ['database', summary.database],
           ...summary.warnings.map(({ key, message }): [string, string] => ['warning', `${key}: ${message}`]),
         ]),

@@ -4,7 +4,6 @@ import type { Gateway } from '../../app/gateway.ts';
 import type { Environment } from '../../config/load.ts';
 import { ConfigLoads } from '../../config/loads.ts';
 import { NodeConfig } from '../../config/node-config.ts';
-import { ConfigWatcher } from '../../config/watch.ts';
 import { announceGateway } from '../../db/data-dir.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -103,25 +102,16 @@ export async function serveGateway(
     worker?.isWired(gateway.own);
     signals.begun.throwIfAborted();
 
-    const watcher = new ConfigWatcher({
-      node,
-      current: config,
-      logger,
+    const watcher = await gateway.followConfig(config, {
       loads: configLoads,
-      apply(next, fromMs) {
-        gateway.reload(next, fromMs);
-        log.setFormat(next.log.format);
-        worker?.logsAs(next.log.format);
+      onApplied({ log: { format } }) {
+        log.setFormat(format);
+        worker?.logsAs(format);
       },
-      onUnchanged: () => gateway.retryCredentials(),
-      onDecided: (isInForce) => gateway.configDecided(isInForce),
     });
     cleanUp.push(() => watcher.close());
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
-    if (config.catalog === 'database') {
-      await gateway.followCatalog(node, (catalog, fromMs) => watcher.useCatalog(catalog, fromMs));
-    }
 
     const users = createUserStore(database.pool('admin'));
     let demoAccount: DemoAccount | null = null;

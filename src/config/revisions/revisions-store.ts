@@ -8,8 +8,9 @@ import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColum
 export const CATALOG_CHANNEL = 'faregate_catalog';
 
 /** Every node has read a new revision within this time, so that all nodes know both sides of a switch of prices. */
-export const LEAD_MS = 3_000;
+const LEAD_MS = 3_000;
 
+/** `file`: a record of the catalog in a configuration file. It is never in force for nodes that follow the revisions of the database. */
 export type RevisionSource = 'push' | 'rollback' | 'feed' | 'file';
 
 const SUMMARY = {
@@ -32,8 +33,8 @@ export type Revision = RowOf<typeof REVISIONS>;
 
 export interface NewRevision {
   readonly text: string;
-  readonly source: RevisionSource;
-  /** The number of the last revision that the author has seen; `null`: there was none. */
+  readonly source: Exclude<RevisionSource, 'file'>;
+  /** The number of the last revision that was not canceled when the author began; `null`: there was none. */
   readonly base: number | null;
   readonly reason: string | null;
   readonly createdBy: string;
@@ -41,8 +42,13 @@ export interface NewRevision {
   readonly inForceAtMs: number | null;
 }
 
-/** Why a revision was not inserted: another one was inserted after `base`, or one is scheduled for a later instant. */
-export type RevisionConflict = { readonly conflict: 'outdated' | 'scheduled'; readonly other: Revision };
+/**
+ * Why a revision was not inserted. `outdated`: `base` is not the last revision, which is `other` (`null`: there is none). `scheduled`: `other` comes into
+ * force later than the new one would.
+ */
+export type RevisionConflict =
+  | { readonly conflict: 'outdated'; readonly other: Revision | null }
+  | { readonly conflict: 'scheduled'; readonly other: Revision };
 
 export interface LatestRevisions {
   readonly nowMs: number;
@@ -52,15 +58,17 @@ export interface LatestRevisions {
   readonly scheduled: Revision | null;
 }
 
-/** Uses the primary key, from the newest revision down to the one in force. */
+/** Uses the primary key, from the newest revision down to the one in force. All instants are compared with one reading of the clock. */
 const latest: Statement = {
   name: 'catalog-revisions.latest',
-  text: `with newest as (
-  (select ${REVISIONS.list} from catalog_revisions where canceled_at is null and in_force_at <= clock_timestamp() order by number desc limit 1)
+  text: `with clock as materialized (select clock_timestamp() as now),
+used as (select ${REVISIONS.list} from catalog_revisions where source <> 'file' and canceled_at is null),
+newest as (
+  (select * from used where in_force_at <= (select now from clock) order by number desc limit 1)
   union all
-  (select ${REVISIONS.list} from catalog_revisions where canceled_at is null and in_force_at > clock_timestamp() order by number limit 1)
+  (select * from used where in_force_at > (select now from clock) order by number limit 1)
 )
-select ${REVISIONS.of('n')}, t.now from (select clock_timestamp() as now) t left join newest n on true order by n.number`,
+select ${REVISIONS.of('n')}, t.now from clock t left join newest n on true order by n.number`,
 };
 
 /** Uses the primary key. */
@@ -84,28 +92,40 @@ const lockRevisions: Statement = {
 /** Uses the primary key. */
 const lastRevision: Statement = {
   name: 'catalog-revisions.last',
-  text: `select ${REVISIONS.list} from catalog_revisions order by number desc limit 1`,
+  text: `select ${REVISIONS.list} from catalog_revisions where source <> 'file' and canceled_at is null order by number desc limit 1`,
 };
 
-/** The last revision that an insertion "at once" would precede. Uses the primary key. */
-const lastScheduled: Statement = {
-  name: 'catalog-revisions.last-scheduled',
-  text: `select ${REVISIONS.list} from catalog_revisions
-where canceled_at is null and in_force_at > clock_timestamp() + ${LEAD_MS} * interval '1 millisecond' order by number desc limit 1`,
+/** Uses the primary key. */
+const lastOfFile: Statement = {
+  name: 'catalog-revisions.last-of-file',
+  text: `select ${REVISIONS.list} from catalog_revisions where source = 'file' order by number desc limit 1`,
 };
 
+/** The last revision that comes into force later than a new one, which is in force after $1 milliseconds or at $2. Uses the primary key. */
+const lastAfter: Statement = {
+  name: 'catalog-revisions.last-after',
+  text: `select ${REVISIONS.list} from catalog_revisions where source <> 'file' and canceled_at is null
+and in_force_at > greatest($2::timestamptz, clock_timestamp() + $1 * interval '1 millisecond') order by number desc limit 1`,
+};
+
+/** The number follows the highest one, which the primary key has. */
 const insertRevision: Statement = {
   name: 'catalog-revisions.insert',
   text: `insert into catalog_revisions (number, text, source, base, reason, created_by, created_at, in_force_at)
-select $1, $2, $3, $4, $5, $6, clock_timestamp(), greatest($7::timestamptz, clock_timestamp() + $8 * interval '1 millisecond')
+select coalesce((select max(number) from catalog_revisions), 0) + 1, $1, $2, $3, $4, $5, clock_timestamp(),
+  greatest($6::timestamptz, clock_timestamp() + $7 * interval '1 millisecond')
 returning ${REVISIONS.list}`,
 };
 
-/** Uses the primary key. Only a revision that is not in force yet can be canceled. */
+/**
+ * Uses the primary key. Only the last revision can be canceled, because the text of a later one contains its changes; and not within $3 milliseconds
+ * of its instant, because a node might not read this in time.
+ */
 const cancelRevision: Statement = {
   name: 'catalog-revisions.cancel',
-  text: `update catalog_revisions set canceled_at = clock_timestamp(), canceled_by = $2
-where number = $1 and canceled_at is null and in_force_at > clock_timestamp()
+  text: `update catalog_revisions r set canceled_at = clock_timestamp(), canceled_by = $2
+where number = $1 and source <> 'file' and canceled_at is null and in_force_at > clock_timestamp() + $3 * interval '1 millisecond'
+  and not exists (select from catalog_revisions later where later.number > r.number and later.source <> 'file' and later.canceled_at is null)
 returning ${REVISIONS.list}`,
 };
 
@@ -116,7 +136,11 @@ const notifyNodes: Statement = {
 
 export type RevisionStore = ReturnType<typeof createRevisionStore>;
 
-export function createRevisionStore(database: DirectoryPool) {
+/** @param leadMs for tests: the time after which an inserted revision is in force at the earliest */
+export function createRevisionStore(
+  database: DirectoryPool,
+  { leadMs = LEAD_MS }: { readonly leadMs?: number | undefined } = {},
+) {
   async function readLatest(): Promise<LatestRevisions> {
     const rows = await database.query(latest);
     const nowMs = Number(rows[0]!.now);
@@ -132,34 +156,52 @@ export function createRevisionStore(database: DirectoryPool) {
     latest: readLatest,
     find: async (number: number): Promise<Revision | null> =>
       REVISIONS.first(await database.query(findRevision, [number])),
-    /** The last revision by number, canceled or not; `null`: there is none. */
+    /** The last revision that is not canceled, which a new one is based on; `null`: there is none. */
     last: async (): Promise<Revision | null> => REVISIONS.first(await database.query(lastRevision)),
+    /** The last record of a configuration file; `null`: there is none. */
+    lastOfFile: async (): Promise<Revision | null> => REVISIONS.first(await database.query(lastOfFile)),
     /** Revisions before a number, newest first. */
     list: async (before: number | null, limit: number): Promise<RevisionSummary[]> =>
       SUMMARIES.all(await database.query(listRevisions, [before, limit])),
-    /** Inserts a revision and notifies every node, unless it is based on an earlier revision than the last one, or another one is scheduled after it. */
+    /** Inserts a revision and notifies every node, unless it is based on another revision than the last one, or another one is scheduled after it. */
     insert: (revision: NewRevision): Promise<Revision | RevisionConflict> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockRevisions);
-        const last = REVISIONS.first(await transaction.query(lastRevision));
-        if ((last?.number ?? null) !== revision.base) return { conflict: 'outdated', other: last! };
-        const scheduled = REVISIONS.first(await transaction.query(lastScheduled));
         const { text, source, base, reason, createdBy, inForceAtMs } = revision;
-        if (scheduled !== null && (inForceAtMs === null || inForceAtMs < scheduled.inForceAtMs)) {
-          return { conflict: 'scheduled', other: scheduled };
-        }
+        const last = REVISIONS.first(await transaction.query(lastRevision));
+        if ((last?.number ?? null) !== base) return { conflict: 'outdated', other: last };
         const at = inForceAtMs === null ? null : new Date(inForceAtMs);
-        const leadMs = source === 'file' ? 0 : LEAD_MS;
-        const values = [(last?.number ?? 0) + 1, text, source, base, reason, createdBy, at, leadMs];
-        const [row] = await transaction.query(insertRevision, values);
+        const later = REVISIONS.first(await transaction.query(lastAfter, [leadMs, at]));
+        if (later !== null) return { conflict: 'scheduled', other: later };
+        const [row] = await transaction.query(insertRevision, [text, source, base, reason, createdBy, at, leadMs]);
         await transaction.query(notifyNodes);
         return REVISIONS.read(row!);
       }),
-    /** Cancels a scheduled revision and notifies every node. `null`: there is no such revision, or it is in force or canceled. */
+    /** Records the catalog of a configuration file, unless it equals the last record. */
+    record: ({ text, createdBy }: Pick<NewRevision, 'text' | 'createdBy'>): Promise<Revision | null> =>
+      database.transaction(async (transaction) => {
+        await transaction.query(lockRevisions);
+        const last = REVISIONS.first(await transaction.query(lastOfFile));
+        if (last?.text === text) return null;
+        const [row] = await transaction.query(insertRevision, [
+          text,
+          'file',
+          last?.number ?? null,
+          null,
+          createdBy,
+          null,
+          0,
+        ]);
+        return REVISIONS.read(row!);
+      }),
+    /**
+     * Cancels a scheduled revision and notifies every node. `null`: there is no such revision, it is canceled, another one follows it, or it is in
+     * force or about to be.
+     */
     cancel: (number: number, canceledBy: string): Promise<Revision | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockRevisions);
-        const canceled = REVISIONS.first(await transaction.query(cancelRevision, [number, canceledBy]));
+        const canceled = REVISIONS.first(await transaction.query(cancelRevision, [number, canceledBy, leadMs]));
         if (canceled !== null) await transaction.query(notifyNodes);
         return canceled;
       }),

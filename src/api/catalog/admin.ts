@@ -1,0 +1,375 @@
+import { z } from 'zod';
+import type { LocalTime } from '../../accounting/pricing/local-time.ts';
+import { editCatalog } from '../../config/catalog-text.ts';
+import type { CatalogChange } from '../../config/difference.ts';
+import { sentenceOf } from '../../config/difference-text.ts';
+import { ConfigError } from '../../config/load.ts';
+import type { CatalogProblem, CatalogReader } from '../../config/revisions/catalog-reader.ts';
+import type { NodeCatalog } from '../../config/revisions/node-catalog.ts';
+import type { NewRevision, Revision, RevisionStore } from '../../config/revisions/revisions-store.ts';
+import type { Config } from '../../config/schema.ts';
+import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import type { Actor } from '../../people/actor.ts';
+import { startMs } from '../../providers/catalog/catalog.ts';
+import { costOfExample } from '../../providers/catalog/example-cost.ts';
+import { type AdminContext, type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
+import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
+import { operatorOf } from '../management/operator.ts';
+import { pageOf } from '../management/response-fields.ts';
+import { instant, page, shortText, toPage } from '../management/wire.ts';
+import {
+  type ChangedCatalogResponse,
+  catalogResponse,
+  changedCatalog,
+  changeList,
+  changesToWire,
+  checkedCatalog,
+  revisionResponse,
+  revisionSummary,
+  summaryToWire,
+} from './wire.ts';
+
+export interface CatalogAdminDependencies {
+  readonly revisions: RevisionStore;
+  readonly nodeCatalog: NodeCatalog;
+  readonly catalogReader: CatalogReader;
+  readonly localTime: () => LocalTime;
+  readonly databaseNowMs: () => Promise<number>;
+}
+
+const revisionNumber = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+const edit = z.strictObject({
+  path: z
+    .array(z.union([z.string().max(1_000), z.int().min(0)]))
+    .min(1)
+    .max(16),
+  value: z.unknown().optional().describe('Absent: the setting is deleted.'),
+});
+
+const draft = {
+  base: revisionNumber.nullable().describe('The revision that the text or the edits start from; null: there is none.'),
+  text: z.string().optional().describe('The whole text. Either this or `edits`.'),
+  edits: z.array(edit).max(1_000).optional(),
+};
+const checkBody = z.strictObject(draft);
+type Draft = z.infer<typeof checkBody>;
+
+const inForceAt = z
+  .union([instant, z.iso.date()], { error: 'Expected an instant in ISO 8601, or a day such as 2026-12-01.' })
+  .nullish()
+  .describe('An instant, or a day in the billing time zone. Absent: at once.');
+
+const newRevision = z.strictObject({
+  ...draft,
+  reason: shortText.nullish(),
+  inForceAt,
+  isMove: z
+    .boolean()
+    .optional()
+    .describe(
+      'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
+    ),
+});
+const rollbackBody = z.strictObject({ reason: shortText.nullish(), inForceAt });
+type InForceAt = z.infer<typeof inForceAt>;
+
+const difference = z.strictObject({ from: revisionNumber, to: revisionNumber });
+
+/** Reads, checks and changes the catalog of the database. With `catalog: file` it can only be read. */
+export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminEndpoint[] {
+  const { revisions, nodeCatalog, catalogReader, localTime, databaseNowMs } = dependencies;
+
+  const changesBetween = (before: Revision | null, after: string) => catalogReader.compare(before?.text ?? null, after);
+  const baseOf = async ({ base }: Pick<Revision, 'base'>) => (base === null ? null : revisions.find(base));
+
+  async function require(number: number): Promise<Revision> {
+    const found = await revisions.find(number);
+    if (found === null) throw notFound('revision', String(number));
+    return found;
+  }
+
+  function requireDatabase(): void {
+    if (nodeCatalog.mode === 'database') return;
+    throw new GatewayError('conflict', {
+      code: 'catalog_is_file',
+      message:
+        'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use ' +
+        'database".',
+    });
+  }
+
+  /** @throws GatewayError 400 if the base does not exist, or if the edits cannot be applied */
+  async function readDraft({ base, text, edits }: Draft): Promise<{ start: Revision | null; text: string }> {
+    if ((text === undefined) === (edits === undefined)) {
+      throw invalidRequest('Send either the whole text, or edits.', 'text');
+    }
+    const start = base === null ? null : await revisions.find(base);
+    if (base !== null && start === null) throw invalidRequest(`base: There is no revision ${base}.`, 'base');
+    if (text !== undefined) return { start, text };
+    try {
+      return { start, text: editCatalog(start?.text ?? '', edits!) };
+    } catch (error) {
+      if (error instanceof ConfigError) throw invalidRequest(problemsText(error.problems), 'edits');
+      throw error;
+    }
+  }
+
+  /** @throws GatewayError 400 */
+  async function instantOf(at: InForceAt): Promise<number | null> {
+    if (at === undefined || at === null) return null;
+    const atMs = at instanceof Date ? at.getTime() : startMs(at, localTime());
+    if (atMs < (await databaseNowMs())) {
+      throw invalidRequest(
+        'inForceAt: This instant has passed. Leave it out to put the revision in force at once.',
+        'inForceAt',
+      );
+    }
+    return atMs;
+  }
+
+  async function insert(revision: NewRevision, start: Revision | null): Promise<ChangedCatalogResponse> {
+    const { problems } = catalogReader.check(revision.text);
+    if (problems.length > 0) throw invalidRequest(problemsText(problems), 'text');
+    const inserted = await revisions.insert(revision);
+    if (!('conflict' in inserted)) return changedToWire(inserted, changesBetween(start, inserted.text));
+    const { conflict: reason, other } = inserted;
+    throw new GatewayError(
+      'conflict',
+      reason === 'scheduled'
+        ? { code: 'catalog_scheduled', message: scheduledText(other) }
+        : {
+            code: 'catalog_outdated',
+            message: outdatedText(revision.base, other, changesBetween(start, other?.text ?? '')),
+          },
+    );
+  }
+
+  return [
+    adminEndpoint({
+      method: 'GET',
+      path: '/catalog',
+      summary: 'Show the catalog: its text, the revision in force and the next one',
+      response: catalogResponse,
+      async run() {
+        const { mode, follower } = nodeCatalog;
+        if (mode === 'file') {
+          const [recorded, last] = await Promise.all([revisions.lastOfFile(), revisions.last()]);
+          return {
+            mode,
+            inForce: recorded && summaryToWire(recorded),
+            scheduled: null,
+            base: last?.number ?? null,
+            text: nodeCatalog.textOfFile(),
+            failed: null,
+          };
+        }
+        const [{ current, scheduled }, last] = await Promise.all([revisions.latest(), revisions.last()]);
+        const failed = follower?.status.failed ?? null;
+        return {
+          mode,
+          inForce: current && summaryToWire(current),
+          scheduled: scheduled && summaryToWire(scheduled),
+          base: last?.number ?? null,
+          text: last?.text ?? '',
+          failed: failed && { number: failed.number, message: failed.message, at: new Date(failed.atMs).toISOString() },
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/catalog/revisions',
+      summary: 'List the revisions of the catalog, newest first',
+      query: z.strictObject({ ...page, cursor: revisionNumber.optional() }),
+      response: pageOf(revisionSummary),
+      async run({ query: { limit, cursor } }) {
+        const found = await revisions.list(cursor ?? null, limit);
+        return toPage(found.map(summaryToWire), limit, ({ number }) => String(number));
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/catalog/revisions/:id',
+      summary: 'Show a revision of the catalog, and how it differs from the one that it is based on',
+      response: revisionResponse,
+      async run({ id }) {
+        const revision = await require(numberOf(id));
+        const { text } = revision;
+        return {
+          ...summaryToWire(revision),
+          text,
+          difference: changesToWire(changesBetween(await baseOf(revision), text)),
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/catalog/difference',
+      summary: 'Compare two revisions of the catalog',
+      query: difference,
+      response: z.strictObject({ changes: changeList }),
+      async run({ query: { from, to } }) {
+        const [before, after] = [await require(from), await require(to)];
+        return { changes: changesToWire(changesBetween(before, after.text)) };
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/catalog/check',
+      isChange: false,
+      summary:
+        'Check a text of the catalog, or edits, without a change: problems, differences, and what example calls would cost',
+      body: checkBody,
+      response: checkedCatalog,
+      async run({ body }) {
+        const { start, text } = await readDraft(body);
+        const { config, problems } = catalogReader.check(text);
+        const changes = changesBetween(start, text);
+        const nowMs = await databaseNowMs();
+        return {
+          text,
+          problems: problems.map(({ line, key, message }) => ({ line, key, message })),
+          changes: changesToWire(changes),
+          examples: config === null ? [] : examplesOf(config, changes ?? [], nowMs),
+        };
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/catalog/revisions',
+      status: 201,
+      summary:
+        'Put another catalog in force, at once or at an instant. If it changes nothing, the response is the last revision',
+      subject: CHANGED_CATALOG,
+      body: newRevision,
+      response: changedCatalog,
+      async run({ body }, { actor }) {
+        if (body.isMove !== true) requireDatabase();
+        const { start, text } = await readDraft(body);
+        const last = await revisions.last();
+        if (last !== null && last.number === body.base && last.text === text) {
+          return new Repeat(changedToWire(last, []));
+        }
+        const { base, reason = null } = body;
+        const inForceAtMs = await instantOf(body.inForceAt);
+        return insert({ text, source: 'push', base, reason, createdBy: nameOf(actor), inForceAtMs }, start);
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/catalog/revisions/:id/rollback',
+      status: 201,
+      summary: 'Put the text of an earlier revision of the catalog in force again, as a new revision',
+      subject: { ...CHANGED_CATALOG, named: () => null },
+      body: rollbackBody,
+      response: changedCatalog,
+      async run({ id, body }, { actor }) {
+        requireDatabase();
+        const [{ text }, last] = [await require(numberOf(id)), await revisions.last()];
+        if (last?.text === text) return new Repeat(changedToWire(last, []));
+        const { reason = null } = body;
+        const inForceAtMs = await instantOf(body.inForceAt);
+        const base = last?.number ?? null;
+        return insert({ text, source: 'rollback', base, reason, createdBy: nameOf(actor), inForceAtMs }, last);
+      },
+    }),
+    adminEndpoint({
+      method: 'DELETE',
+      path: '/catalog/revisions/:id',
+      summary: 'Cancel a scheduled revision of the catalog',
+      subject: CHANGED_CATALOG,
+      response: revisionSummary,
+      async run({ id }, { actor }) {
+        requireDatabase();
+        const number = numberOf(id);
+        const canceled = await revisions.cancel(number, nameOf(actor));
+        if (canceled !== null) return summaryToWire(canceled);
+        const revision = await require(number);
+        const last = await revisions.last();
+        throw conflict(refusedCancelText(revision, last));
+      },
+    }),
+  ];
+}
+
+/** The audit log records changes as sentences. */
+const CHANGED_CATALOG: ChangeSubject<unknown, unknown, AdminContext> = {
+  kind: 'catalog',
+  named: ({ id }) => (id === '' ? null : id),
+  responded: (response) => String((response as ChangedCatalogResponse).number),
+  recorded(response) {
+    const { changes, ...members } = response as ChangedCatalogResponse;
+    return changes === undefined ? members : { ...members, changes: (changes ?? []).map(({ text }) => text) };
+  },
+};
+
+function changedToWire(revision: Revision, changes: readonly CatalogChange[] | null): ChangedCatalogResponse {
+  return { ...summaryToWire(revision), changes: changesToWire(changes) };
+}
+
+/** @throws GatewayError 404 */
+function numberOf(id: string): number {
+  const parsed = revisionNumber.safeParse(id);
+  if (!parsed.success) throw notFound('revision', id);
+  return parsed.data;
+}
+
+function nameOf(actor: Actor): string {
+  const { by, via } = operatorOf(actor, null);
+  return by ?? via;
+}
+
+const PROBLEMS_MAX = 50;
+
+function problemsText(problems: readonly CatalogProblem[]): string {
+  const lines = problems
+    .slice(0, PROBLEMS_MAX)
+    .map(({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`);
+  const more = problems.length > lines.length ? [`and ${problems.length - lines.length} more`] : [];
+  return ['The catalog cannot be used:', ...lines, ...more].join('\n');
+}
+
+const CHANGES_MAX = 20;
+
+function outdatedText(base: number | null, last: Revision | null, changes: readonly CatalogChange[] | null): string {
+  const now =
+    last === null ? 'there is no revision any more' : `revision ${last.number} by ${last.createdBy} is the last one`;
+  const lines = (changes ?? []).slice(0, CHANGES_MAX).map(sentenceOf);
+  const more = changes !== null && changes.length > lines.length ? [`and ${changes.length - lines.length} more`] : [];
+  return [
+    `The catalog has changed since ${base === null ? 'you read it' : `revision ${base}`}: ${now}. Its changes:`,
+    ...lines,
+    ...more,
+  ].join('\n');
+}
+
+function scheduledText({ number, inForceAtMs }: Revision): string {
+  const at = new Date(inForceAtMs).toISOString();
+  return (
+    `Revision ${number} comes into force at ${at}, later than this one would, and would undo it. Cancel revision ${number} first, or put this one in ` +
+    'force at the same time or later.'
+  );
+}
+
+function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Revision | null): string {
+  if (source === 'file') return `Revision ${number} is a record of a configuration file.`;
+  if (canceledAtMs !== null) return `Revision ${number} is already canceled.`;
+  if (last !== null && last.number !== number) {
+    return `Revision ${last.number} follows revision ${number} and contains its changes. Cancel revision ${last.number} first, or roll back.`;
+  }
+  return `Revision ${number} is in force, or will be in a few seconds. Roll back to an earlier revision instead.`;
+}
+
+/** What example calls to the changed models cost. Changes of the billing time zone concern all models. */
+function examplesOf(config: Config, changes: readonly CatalogChange[], nowMs: number) {
+  const changed = new Set(
+    changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
+  );
+  return [...changed].flatMap((model) => {
+    const cost = costOfExample(config, model, nowMs);
+    if (cost === null) return [];
+    const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));
+    return [{ model, now: formatYuan(cost.nowNano), later }];
+  });
+}

@@ -1,0 +1,275 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type {
+  CatalogChangeResponse,
+  CatalogResponse,
+  ChangedCatalogResponse,
+  CheckedCatalogResponse,
+  RevisionResponse,
+  RevisionSummaryResponse,
+} from '../../api/catalog/wire.ts';
+import type { ReloadResponse } from '../../api/config/admin.ts';
+import type { AdminClient } from '../../api/management/admin-client.ts';
+import { editCatalog, joinConfig, splitConfig } from '../../config/catalog-text.ts';
+import { readConfigFile } from '../../config/load.ts';
+import { CliError, type GlobalFlags, sayTo, UsageError } from '../command.ts';
+import { findConfigSource } from '../environment.ts';
+import { addCommand, type CommandKit, type Given } from '../kit.ts';
+import { localTime } from '../local-time.ts';
+import type { Output } from '../output.ts';
+import { columnsOf } from '../table.ts';
+import { FORCE, writeForEditing } from '../written-file.ts';
+
+const NUMBER = 'the number of a revision, as `catalog history` lists it';
+const REASON = ['--reason <text>', 'why, for `catalog history`'] as const;
+const AT = [
+  '--at <instant>',
+  'when it comes into force: an instant such as 2026-12-01T00:00:00+08:00, or a day of the billing time zone (default: at once)',
+] as const;
+
+/** `faregate catalog`: the catalog of the database, as numbered revisions. */
+export function catalogCommands(program: Command, kit: CommandKit): void {
+  const catalog = program
+    .command('catalog')
+    .description('providers, models, prices and plans in the database, the same for all nodes (`catalog: database`)');
+
+  addCommand(catalog, 'push <file>', 'put the catalog sections of a file in force on all nodes, as a new revision', {
+    file: 'a text of the catalog, or a whole configuration file, whose other sections are left out; "-" is standard input',
+  })
+    .option(...REASON)
+    .option(...AT)
+    .option(
+      '--base <number>',
+      'the revision that the file starts from; refused if another one has followed (default: the last one)',
+    )
+    .option(
+      '--dry-run',
+      'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
+    )
+    .action(
+      kit.changing(async (admin, output, given) => {
+        const text = splitConfig(await readText(String(given.file), kit)).catalog;
+        const base = given.base === undefined ? (await readCatalog(admin)).base : numberOf(given.base, '--base');
+        if (given.dryRun === true) {
+          const checked = await admin.request<CheckedCatalogResponse>('POST', '/catalog/check', { base, text });
+          output.print(checked, describeChecked);
+          return checked.problems.length === 0 ? 0 : 1;
+        }
+        const { reason, at: inForceAt } = given;
+        const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', {
+          base,
+          text,
+          reason,
+          inForceAt,
+        });
+        output.print(pushed, () =>
+          pushed.number === base ? `Nothing to push: revision ${base} has this text.` : describeChanged(pushed),
+        );
+        return 0;
+      }),
+    );
+
+  addCommand(catalog, 'history', 'list the revisions, newest first')
+    .option('--limit <count>', 'how many', '20')
+    .action(
+      kit.lists<RevisionSummaryResponse>('/catalog/revisions', {
+        empty: 'There are no revisions.',
+        columns: [
+          ...columnsOf<RevisionSummaryResponse>('number', 'source', 'base', 'inForceAt'),
+          { title: 'canceled', cell: ({ canceledAt }) => (canceledAt === null ? '' : localTime(canceledAt)) },
+          ...columnsOf<RevisionSummaryResponse>('createdBy', 'reason'),
+        ],
+      }),
+    );
+
+  addCommand(catalog, 'show [number]', 'print the text of a revision, by default of the one in force', {
+    number: NUMBER,
+  }).action(
+    kit.reading(async (admin, output, { number }) => {
+      const current = await readCatalog(admin);
+      const asked = number === undefined ? (current.inForce?.number ?? null) : numberOf(number);
+      if (number === undefined) sayTo(kit.process)(describeStatus(current));
+      if (asked === null || (number === undefined && current.mode === 'file')) {
+        output.print(current, () => current.text.trimEnd());
+        return;
+      }
+      const shown = await admin.request<RevisionResponse>('GET', `/catalog/revisions/${asked}`);
+      output.print(shown, () => shown.text.trimEnd());
+    }),
+  );
+
+  addCommand(catalog, 'diff <from> [to]', 'compare two revisions, by default with the last one', {
+    from: NUMBER,
+    to: NUMBER,
+  }).action(
+    kit.reading(async (admin, output, { from, to }) => {
+      const last = to === undefined ? (await readCatalog(admin)).base : numberOf(to);
+      if (last === null) throw new CliError('There is no revision to compare with.');
+      const path = `/catalog/difference?from=${numberOf(from)}&to=${last}`;
+      const compared = await admin.request<{ changes: CatalogChangeResponse[] | null }>('GET', path);
+      output.print(compared, ({ changes }) => describeChanges(changes));
+    }),
+  );
+
+  addCommand(catalog, 'rollback <number>', 'put the text of an earlier revision in force again, as a new revision', {
+    number: NUMBER,
+  })
+    .option(...REASON)
+    .option(...AT)
+    .action(
+      kit.changing(async (admin, output, { number, reason, at: inForceAt }) => {
+        const path = `/catalog/revisions/${numberOf(number)}/rollback`;
+        const changed = await admin.request<ChangedCatalogResponse>('POST', path, { reason, inForceAt });
+        output.print(changed, describeChanged);
+      }),
+    );
+
+  addCommand(catalog, 'cancel <number>', 'cancel a scheduled revision', { number: NUMBER }).action(
+    kit.sends<RevisionSummaryResponse>('DELETE /catalog/revisions/:number', {
+      text: ({ number }) => `Canceled revision ${number}.`,
+    }),
+  );
+
+  addCommand(catalog, 'export [file]', 'write a whole configuration file with the catalog in it (`catalog: file`)', {
+    file: 'the file to write (default: standard output); the other sections are those of the configuration file of this command',
+  })
+    .option(...FORCE)
+    .action(
+      kit.plain(async (flags, output, { file, force }) => {
+        const { withAdmin } = await import('../with-admin.ts');
+        const { scheduled, base, text } = await withAdmin(flags, kit.process, 'reads', readCatalog);
+        if (scheduled !== null) {
+          sayTo(kit.process)(
+            `Note: this is revision ${base}, which is not in force before ${localTime(scheduled.inForceAt)}.`,
+          );
+        }
+        const whole = joinConfig(nodeText(flags, kit), text);
+        if (file === undefined) output.print({ text: whole }, () => whole.trimEnd());
+        else {
+          writeForEditing(String(file), whole, force);
+          output.print({ file, revision: base }, () => `Wrote ${file}.`);
+        }
+      }),
+    );
+
+  addCommand(
+    catalog,
+    'use <place>',
+    'move the catalog between the configuration file and the database: changes the file; takes effect when the gateway starts again',
+    {
+      place:
+        '"database": push the sections of the file, and remove them from it. "file": write the revision in force into the file',
+    },
+  )
+    .option(...REASON)
+    .action(kit.plain((flags, output, given) => move(flags, output, given, kit)));
+}
+
+/** `faregate reload`. */
+export function reloadCommand(program: Command, kit: CommandKit): void {
+  addCommand(
+    program,
+    'reload',
+    'read the configuration file and the files that it names again, and retry refused credentials; exit code 1 if the file is not valid',
+  ).action(
+    kit.changing(async (admin, output) => {
+      const reloaded = await admin.request<ReloadResponse>('POST', '/config/reload');
+      output.print(reloaded, describeReload);
+      return reloaded.lastError === null ? 0 : 1;
+    }),
+  );
+}
+
+async function move(flags: GlobalFlags, output: Output, { place, reason }: Given, kit: CommandKit): Promise<number> {
+  if (place !== 'database' && place !== 'file') throw new UsageError('<place>: Expected "database" or "file".');
+  const { file, isDemo } = findConfigSource(flags, kit.process.environment);
+  if (isDemo) throw new CliError('Name your configuration with --config: the demo keeps its own.');
+  const { text } = readConfigFile(file);
+  const { withAdmin } = await import('../with-admin.ts');
+  const moved = await withAdmin(flags, kit.process, 'changes', async (admin) => {
+    const { mode, base, inForce, scheduled } = await readCatalog(admin);
+    if (place === 'database') {
+      if (mode === 'database') throw new CliError(`The catalog of ${file} is in the database already.`);
+      const { node, catalog } = splitConfig(text);
+      const body = { base, text: catalog, reason, isMove: true };
+      const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
+      const { number, createdAt, inForceAt } = pushed;
+      // A gateway that starts before the revision is in force has no models.
+      if (number !== base) await delay(Math.max(0, Date.parse(inForceAt) - Date.parse(createdAt)));
+      return { revision: number, text: editCatalog(node, [{ path: ['catalog'], value: 'database' }]) };
+    }
+    if (mode === 'file') throw new CliError(`The catalog of ${file} is in the file already.`);
+    if (scheduled !== null) {
+      throw new CliError(`Revision ${scheduled.number} is scheduled. Cancel it, or wait until it is in force.`);
+    }
+    const number = inForce?.number ?? null;
+    const shown = number === null ? null : await admin.request<RevisionResponse>('GET', `/catalog/revisions/${number}`);
+    return { revision: number, text: joinConfig(text, shown?.text ?? '') };
+  });
+  writeFileSync(file, `${moved.text.trimEnd()}\n`);
+  output.print({ file, catalog: place, revision: moved.revision }, () =>
+    place === 'database'
+      ? `The catalog of ${file} is revision ${moved.revision} of the database. Restart the gateway. On other nodes, run the same command before the restart.`
+      : `${file} contains the catalog${moved.revision === null ? '' : ` of revision ${moved.revision}`}. Restart the gateway.`,
+  );
+  return 0;
+}
+
+function readCatalog(admin: AdminClient): Promise<CatalogResponse> {
+  return admin.request<CatalogResponse>('GET', '/catalog');
+}
+
+/** The configuration file of the command; empty for the demo, and if there is none. */
+function nodeText(flags: GlobalFlags, kit: CommandKit): string {
+  const { file, isDemo } = findConfigSource(flags, kit.process.environment);
+  return isDemo ? '' : readConfigFile(file).text;
+}
+
+async function readText(file: string, kit: CommandKit): Promise<string> {
+  if (file !== '-') return readConfigFile(file).text;
+  const { text } = await import('node:stream/consumers');
+  return text(kit.process.stdin ?? process.stdin);
+}
+
+function numberOf(given: unknown, name = '<number>'): number {
+  if (!/^[1-9]\d{0,14}$/.test(String(given))) throw new UsageError(`${name}: Expected the number of a revision.`);
+  return Number(given);
+}
+
+function describeStatus({ mode, inForce, scheduled, failed }: CatalogResponse): string {
+  if (mode === 'file') return 'The catalog is in the configuration file.';
+  return [
+    inForce === null ? 'No revision is in force: there are no models.' : `Revision ${inForce.number} is in force.`,
+    ...(scheduled === null ? [] : [`Revision ${scheduled.number} follows at ${localTime(scheduled.inForceAt)}.`]),
+    ...(failed === null ? [] : [`The gateway cannot use revision ${failed.number}: ${failed.message}`]),
+  ].join(' ');
+}
+
+function describeChanged({ number, inForceAt, changes }: ChangedCatalogResponse): string {
+  return `Revision ${number}, in force from ${localTime(inForceAt)}.\n${describeChanges(changes)}`;
+}
+
+function describeChanges(changes: readonly CatalogChangeResponse[] | null): string {
+  if (changes === null) return 'The texts cannot be compared: one of them is not valid here.';
+  return changes.length === 0 ? 'No setting differs.' : changes.map(({ text }) => text).join('\n');
+}
+
+function describeChecked({ problems, changes, examples }: CheckedCatalogResponse): string {
+  if (problems.length > 0) {
+    return problems
+      .map(({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`)
+      .join('\n');
+  }
+  const costs = examples.map(
+    ({ model, now, later }) =>
+      `${model}: 10,000 input and 1,000 output tokens cost ¥${now}${later.map(({ from, yuan }) => `, from ${from} ¥${yuan}`).join('')}`,
+  );
+  return [describeChanges(changes), ...costs].join('\n');
+}
+
+function describeReload({ file, lastError, needsRestart }: ReloadResponse): string {
+  if (lastError !== null) return `${file ?? 'The configuration'} is not in force: ${lastError.message}`;
+  const waits = needsRestart.length === 0 ? '' : ` These settings require a restart: ${needsRestart.join(', ')}.`;
+  return `${file ?? 'The configuration'} is in force.${waits}`;
+}

@@ -1,0 +1,108 @@
+import { basename } from 'node:path';
+import { secretsIn } from '../catalog-text.ts';
+import { type CatalogChange, difference } from '../difference.ts';
+import { readDocument } from '../document.ts';
+import { ConfigError, type Environment, parseConfig } from '../load.ts';
+import type { Config } from '../schema.ts';
+import type { NodeCatalog } from './node-catalog.ts';
+
+/** A problem of a text of the catalog. */
+export interface CatalogProblem {
+  /** 1-based; 0 if the problem is not on a known line of the text. */
+  readonly line: number;
+  /** The dotted path, such as `models.acme-large.price.input`; empty for the text as a whole. */
+  readonly key: string;
+  readonly message: string;
+}
+
+export interface CheckedCatalog {
+  /** The configuration of this node with the catalog; `null` if there are problems. */
+  readonly config: Config | null;
+  readonly problems: readonly CatalogProblem[];
+}
+
+/** The file of a node that has no settings of its own. */
+const BARE_FILE = 'catalog: database\n';
+const DRAFT = 'the catalog';
+
+const IS_SECRET =
+  'A revision cannot contain a secret, because everybody who reads the catalog could see it. Refer to it: ${NAME} is a variable of the environment ' +
+  'of each node, { file: PATH } a file.';
+
+/** Reads texts of the catalog as this process would use them. */
+export class CatalogReader {
+  readonly #catalog: NodeCatalog;
+  readonly #isServing: boolean;
+
+  /** @param isServing whether the process calls providers. If it does not, missing variables and credential files are no problem. */
+  constructor(catalog: NodeCatalog, { isServing }: { readonly isServing: boolean }) {
+    this.#catalog = catalog;
+    this.#isServing = isServing;
+  }
+
+  /** Checks a text that is to become a revision. */
+  check(text: string): CheckedCatalog {
+    try {
+      const config = this.#parse(text, this.#isServing);
+      const problems = secretProblems(text);
+      return { config: problems.length === 0 ? config : null, problems };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return { config: null, problems: error.problems.map((problem) => toCatalogProblem(error.file, problem)) };
+    }
+  }
+
+  /** The changes from one text to another, which this node need not be able to use; `null`: one of them is not valid. `null` as text: empty. */
+  compare(before: string | null, after: string): readonly CatalogChange[] | null {
+    const [old, now] = [this.read(before ?? ''), this.read(after)];
+    return old === null || now === null ? null : difference(old, now);
+  }
+
+  /** The configuration with a text that this process need not be able to use; `null`: it is not valid. */
+  read(text: string): Config | null {
+    try {
+      return this.#parse(text, false);
+    } catch (error) {
+      if (error instanceof ConfigError) return null;
+      throw error;
+    }
+  }
+
+  #parse(text: string, isStrict: boolean): Config {
+    const { node, mode } = this.#catalog;
+    const environment = node?.environment ?? {};
+    return parseConfig(
+      node !== null && mode === 'database' ? node.text : BARE_FILE,
+      node?.file ?? '',
+      isStrict ? environment : withPlaceholders(environment, text),
+      { withoutCredentialFiles: !isStrict, catalog: { name: DRAFT, text } },
+    );
+  }
+}
+
+function secretProblems(text: string): CatalogProblem[] {
+  const paths = secretsIn(text);
+  if (paths.length === 0) return [];
+  const document = readDocument(text, {});
+  return paths.map((path) => ({ line: document.locate(path).line, key: path.join('.'), message: IS_SECRET }));
+}
+
+/** A problem without a revision is in the file of the node. */
+function toCatalogProblem(
+  file: string,
+  { line, key, message, revision }: ConfigError['problems'][number],
+): CatalogProblem {
+  return revision === undefined
+    ? { line: 0, key, message: `In ${basename(file)}: ${message}` }
+    : { line, key, message };
+}
+
+const VARIABLES = /\$\{(\w+)\}/g;
+
+/** Fills variables that are not set, such as those that only the environment of the gateway has. The values are valid credentials and addresses. */
+function withPlaceholders(environment: Environment, text: string): Environment {
+  const names = [...text.matchAll(VARIABLES)].map(([, name]) => name!);
+  const placeholders = names.map((name) => [name, `https://${name.toLowerCase().replaceAll('_', '-')}.invalid`]);
+  const set = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  return { ...Object.fromEntries(placeholders), ...Object.fromEntries(set) };
+}
