@@ -14,9 +14,19 @@ export type Call = { readonly id: string; readonly accountId: string; readonly a
 
 export type CallInFlight = { readonly id: string; readonly accountId: string; readonly accountName: string; readonly keyId: string; readonly keyName: string | null; readonly context: string; readonly operation: string | null; readonly model: string; readonly route: { readonly provider: string | null; readonly model: string | null }; readonly isStream: boolean | null; readonly status: 'in_flight'; readonly requestId: string | null; readonly nodeId: string; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly startedAt: Instant | null; readonly reservedAt: Instant };
 
+export type Catalog = { readonly mode: 'file' | 'database'; readonly inForce: RevisionSummary | null; readonly scheduled: RevisionSummary | null; readonly base: number | null; readonly text: string; readonly failed: { readonly number: number; readonly message: string; readonly at: Instant } | null };
+
+export type CatalogChange = { readonly section: 'billing' | 'limits' | 'providers' | 'models' | 'plans' | 'groups'; readonly name: string | null; readonly kind: 'added' | 'removed' | 'changed'; readonly setting: string | null; readonly before: string | null; readonly after: string | null; readonly from: string | null; readonly text: string };
+
 export type Change = { readonly id: string; readonly at: Instant; readonly endedAt: Instant | null; readonly outcome: 'done' | 'failed' | 'unknown'; readonly actor: { readonly kind: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration'; readonly id: string | null; readonly name: string; readonly sessionId: string | null; readonly localUser: string | null }; readonly method: string | null; readonly path: string | null; readonly action: string; readonly subject: { readonly kind: string; readonly id: string | null }; readonly accountId: string | null; readonly accountName: string | null; readonly sentence: { readonly en: string; readonly zh: string }; readonly before: { readonly [name: string]: unknown } | null; readonly after: { readonly [name: string]: unknown } | null; readonly clientAddress: string | null; readonly requestId: string | null; readonly errorCode: string | null };
 
+export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly changes: readonly CatalogChange[] | null };
+
+export type CheckedCatalog = { readonly text: string; readonly problems: readonly { readonly line: number; readonly key: string; readonly message: string }[]; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[] })[] };
+
 export type ConfigInForce = { readonly node: string | null; readonly file: string | null; readonly loadedAt: Instant; readonly overridden: readonly string[]; readonly needsRestart: readonly string[]; readonly lastError: { readonly at: Instant; readonly message: string } | null; readonly config: unknown };
+
+export type ConfigReload = { readonly node: string | null; readonly file: string | null; readonly loadedAt: Instant; readonly overridden: readonly string[]; readonly needsRestart: readonly string[]; readonly lastError: { readonly at: Instant; readonly message: string } | null };
 
 export type CreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
 
@@ -88,6 +98,8 @@ export type PricedBy = { readonly serviceTier?: string | undefined; readonly spe
 
 export type Prices = { readonly [name: string]: Yuan | Prices };
 
+export type ProviderPreset = { readonly name: string; readonly title: string; readonly keyVariable: string; readonly notes: readonly string[]; readonly providers: readonly ({ readonly name: string; readonly protocol: 'chat' | 'messages'; readonly baseUrl: string; readonly vendor: string | null; readonly auth: 'bearer' | 'x-api-key' | null; readonly missingUsage: 'estimate' | null; readonly allows: readonly string[] })[] };
+
 export type ProviderTest = { readonly provider: string; readonly operation: string; readonly model: string | null; readonly providerModel: string; readonly priceRule: string | null; readonly results: readonly ({ readonly credential: string; readonly status: 'succeeded' | 'failed'; readonly httpStatus: number | null; readonly durationMs: number; readonly firstByteMs: number | null; readonly message: string | null; readonly usage: { readonly [name: string]: number } | null; readonly chargeYuan: Yuan | null })[] };
 
 export type Refund = { readonly entryId: string; readonly callId: string; readonly amountYuan: Yuan; readonly refundedYuan: Yuan; readonly chargeYuan: Yuan; readonly balanceYuan: Yuan };
@@ -95,6 +107,10 @@ export type Refund = { readonly entryId: string; readonly callId: string; readon
 export type Refusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly accountName: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
 
 export type ReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
+
+export type Revision = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly text: string; readonly difference: readonly CatalogChange[] | null };
+
+export type RevisionSummary = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null };
 
 export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null })[] };
 
@@ -673,6 +689,76 @@ export interface Endpoints {
     query: Record<never, never>;
     body: null;
     response: ConfigInForce;
+  };
+  /** Read the configuration file of this node again; the response says whether it is in force. */
+  'POST /admin/v1/config/reload': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: ConfigReload;
+  };
+  /** Show the catalog: its text, the revision in force and the next one. */
+  'GET /admin/v1/catalog': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: Catalog;
+  };
+  /** List the revisions of the catalog, newest first. */
+  'GET /admin/v1/catalog/revisions': {
+    path: Record<never, never>;
+    query: { readonly limit?: number | undefined; readonly cursor?: number | undefined };
+    body: null;
+    response: { readonly data: readonly RevisionSummary[]; readonly nextCursor: string | null };
+  };
+  /** Put another catalog in force, at once or at an instant. If it changes nothing, the response is the last revision. */
+  'POST /admin/v1/catalog/revisions': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined; readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined; readonly isMove?: boolean | undefined };
+    response: ChangedCatalog;
+  };
+  /** Show a revision of the catalog, and how it differs from the one that it is based on. */
+  'GET /admin/v1/catalog/revisions/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: Revision;
+  };
+  /** Cancel a scheduled revision of the catalog. */
+  'DELETE /admin/v1/catalog/revisions/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: RevisionSummary;
+  };
+  /** Compare two revisions of the catalog. */
+  'GET /admin/v1/catalog/difference': {
+    path: Record<never, never>;
+    query: { readonly from: number; readonly to: number };
+    body: null;
+    response: { readonly changes: readonly CatalogChange[] | null };
+  };
+  /** Check a text of the catalog, or edits, without a change: problems, differences, and what example calls would cost. */
+  'POST /admin/v1/catalog/check': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined };
+    response: CheckedCatalog;
+  };
+  /** Put the text of an earlier revision of the catalog in force again, as a new revision. */
+  'POST /admin/v1/catalog/revisions/{id}/rollback': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined };
+    response: ChangedCatalog;
+  };
+  /** List the settings of known vendors, for new providers of the catalog. */
+  'GET /admin/v1/provider-presets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly ProviderPreset[] };
   };
   /** Test a provider with a minimal call for each of its credentials; the gateway charges nobody. */
   'POST /admin/v1/providers/{id}/test': {
