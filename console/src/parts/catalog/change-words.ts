@@ -9,9 +9,9 @@ const SILENT: ReadonlySet<string> = new Set(['price', 'prices', 'limits', 'timeO
  * @param nameOf the word of a key
  */
 export function settingWords(setting: string, nameOf: (key: string) => string): string {
-  const parts = [...setting.matchAll(/([^.[\]]+)((?:\[[^\]]*\])*)/g)].map(([, key = '', names = '']) => ({
+  const parts = [...setting.matchAll(/([^.[\]]+)((?:\[[^[\]]*\])*)/g)].map(([, key = '', names = '']) => ({
     key,
-    names: [...names.matchAll(/\[([^\]]*)\]/g)].map(([, name = '']) => name),
+    names: [...names.matchAll(/\[([^[\]]*)\]/g)].map(([, name = '']) => name),
   }));
   return parts
     .flatMap(({ key, names }, index) => {
