@@ -636,7 +636,8 @@ database: { url: "postgres://h/d", dataDir: ./elsewhere }
     const current = loadConfig(file, {});
     const missing = join(directory, 'not-yet');
     const later = join(missing, 'faregate.yaml');
-    start({ node: new NodeConfig(later, {}, {}, text(1)), current, pollMs: 10 });
+    const node = new NodeConfig(file, {});
+    start({ node: Object.assign(node, { file: later }), current, pollMs: 10 });
     assert.match((await record.nextLogged('warn')).message, /does not report changes of this file/);
     assert.match((await record.nextLogged('error')).message, /There is no such file/);
     mkdirSync(missing);

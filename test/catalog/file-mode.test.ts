@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { assertReviewed } from '../people/reviewed-sentences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -72,7 +73,12 @@ describe('a catalog in the configuration file', { timeout: 120_000 }, () => {
     assert.equal(found.length, 1);
     assert.match(found[0].after.message, /providers\.chatty\.nonsense/);
     assert.doesNotMatch(JSON.stringify(found), /provider-secret-key/);
-    assert.equal(found[0].sentence.en, 'kept the earlier configuration, because the file is not valid');
+    assertReviewed('configuration refused', found[0].sentence);
+    const asked = (await changes('config.reload')).find(
+      ({ actor }: { actor: { kind: string } }) => actor.kind === 'admin_token',
+    );
+    assertReviewed('admin POST /config/reload', asked.sentence);
+    assert.equal(asked.subject.kind, 'node');
     rewrite(' nonsense: 1,', '');
     assert.equal((await reload()).lastError, null);
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertReviewed } from '../people/reviewed-sentences.ts';
 import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
@@ -110,7 +111,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     const { body } = await one.admin('GET', '/changes?action=catalog.revisions.create&limit=1');
     const [{ subject, sentence, after: recorded }] = body.data;
     assert.deepEqual(subject, { kind: 'catalog', id: '2' });
-    assert.equal(sentence.en, 'changed the catalog to revision 2 (dearer): test-chat: input ¥3 → ¥4');
+    assertReviewed('admin POST /catalog/revisions', sentence);
     assert.deepEqual(recorded.changes, ['test-chat: input ¥3 → ¥4']);
     const shown = await one.admin('GET', '/catalog/revisions/2');
     assert.deepEqual(
@@ -137,6 +138,8 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     const canceled = await one.admin('DELETE', '/catalog/revisions/3');
     assert.equal(canceled.status, 200);
     assert.notEqual(canceled.body.canceledAt, null);
+    const [{ sentence }] = (await one.admin('GET', '/changes?action=catalog.revisions.delete')).body.data;
+    assertReviewed('admin DELETE /catalog/revisions/:id', sentence);
     assert.equal((await one.admin('DELETE', '/catalog/revisions/3')).status, 409);
     assert.equal((await one.admin('DELETE', '/catalog/revisions/2')).status, 409);
     assert.equal((await one.admin('DELETE', '/catalog/revisions/99')).status, 404);
@@ -157,6 +160,8 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
   it('goes back to the text of an earlier revision', async () => {
     const back = await one.admin('POST', '/catalog/revisions/1/rollback', { reason: 'too dear' });
     assert.deepEqual([back.status, back.body.number, back.body.source, back.body.base], [201, 5, 'rollback', 4]);
+    const [{ sentence }] = (await one.admin('GET', '/changes?action=catalog.revisions.rollback.create')).body.data;
+    assertReviewed('admin POST /catalog/revisions/:id/rollback', sentence);
     await applied(5);
     assert.equal((await read()).text, first);
     assert.equal(await charge(one), costNano({ input: 1_000, output: 100 }));

@@ -72,6 +72,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     placeLocal(environment.FAREGATE_DATA_DIR);
     mkdirSync(inDirectory('secrets'));
     writeFileSync(inDirectory('secrets/acme'), OLD_KEY);
+    writeFileSync(inDirectory('secrets/other'), 'another-key');
     acme = await startProvider();
     other = await startProvider();
     acme.respond = (request, response) => {
@@ -221,9 +222,30 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   });
 
   it('checks a configuration, and shows the one in use', async () => {
-    const [check, show] = scriptsOf('configuration') as [string, string];
+    const [check, show, reload] = scriptsOf('configuration') as [string, string, string];
     assert.match(await shell(check), /is valid/);
     assert.match(await shell(show), /^ {2}acme-large:$/m);
+    assert.match(await shell(reload), /is in force/);
+  });
+
+  it('moves the catalog to the database, changes it there, and moves it back', async () => {
+    const [move, push, history, schedule, back] = scriptsOf('catalog') as [string, string, string, string, string];
+    const restart = async (): Promise<void> => {
+      await gateway.stop();
+      await startGateway();
+    };
+    const first = Number(/is revision (\d+) of/.exec(await shell(move))![1]);
+    await restart();
+    assert.equal((await ask(aliceKey)).status, 200);
+    assert.match(await shell(push), /^acme-large: output ¥16 → ¥14$/m);
+    // The page has the numbers of a new installation, whose file was recorded once.
+    const printed = await shell(history.replaceAll(' 2', ` ${first}`));
+    assert.match(printed, /^acme-large: output ¥16 → ¥14$/m);
+    assert.match(printed, /^acme-large: output ¥14 → ¥16$/m);
+    assert.match(await shell(schedule.replace(' 5', ` ${first + 3}`)), /^Canceled revision/m);
+    assert.match(await shell(back), /contains the catalog of revision/);
+    await restart();
+    assert.equal((await ask(aliceKey)).status, 200);
   });
 
   it('creates a statement whose totals add up', async () => {
@@ -521,7 +543,7 @@ function configText(acmeUrl: string, otherUrl: string): string {
   return `
 providers:
   acme: { protocol: chat, baseUrl: "${acmeUrl}/v1", apiKey: { file: secrets/acme } }
-  other: { protocol: chat, baseUrl: "${otherUrl}/v1", apiKey: another-key }
+  other: { protocol: chat, baseUrl: "${otherUrl}/v1", apiKey: { file: secrets/other } }
 models:
   acme-large:
     aliases: [gpt-4o, gpt-4o-mini]

@@ -370,14 +370,17 @@ describe(`the audit log`, { timeout: 60_000 }, () => {
     assert.equal(new Set(found.map(({ id }) => id)).size, 12);
   });
 
-  it('records the changed sections of a reloaded configuration, without values', async () => {
+  it('records what a reloaded configuration changed, without secrets', async () => {
     const text = testConfigText(g.provider.url, { billing: 'dailySpendCapYuan: "7654321"' });
     g.gateway.reload(parseConfig(text, 'test.yaml', {}));
     await until(async () => (await changes({ actorKind: 'configuration' })).length === 1);
     const [reloaded] = await changes({ actorKind: 'configuration' });
     assert.deepEqual([reloaded.action, reloaded.subject.kind, reloaded.requestId], ['config.reload', 'node', null]);
-    assert.ok(reloaded.after.changed.includes('billing'));
+    assert.ok(
+      reloaded.after.changes.includes('billing: daily spend cap ¥7654321 added'),
+      String(reloaded.after.changes),
+    );
     assertReviewed('configuration reloaded', reloaded.sentence);
-    assert.deepEqual(await foundInChanges(g.database, ['7654321', 'provider-secret-key-1']), []);
+    assert.deepEqual(await foundInChanges(g.database, ['provider-secret-key-1']), []);
   });
 });

@@ -436,8 +436,14 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     };
   }
 
-  /** Requires an unresolved call; test/corrections checks its row. */
-  const elsewhere = ['admin POST /calls/:id/resolution'];
+  /** Require an unresolved call, a configuration file, or a catalog in the database; test/corrections and test/catalog check their rows. */
+  const elsewhere = [
+    'admin POST /calls/:id/resolution',
+    'admin POST /config/reload',
+    'admin POST /catalog/revisions',
+    'admin POST /catalog/revisions/:id/rollback',
+    'admin DELETE /catalog/revisions/:id',
+  ];
 
   it('is tested for every change of both APIs, in every form', () => {
     assert.deepEqual([...Object.keys(cases), ...elsewhere].sort(), forms.toSorted());

@@ -11,7 +11,12 @@ export type { Bilingual };
 
 /** Changes made by tests in other files, because they need more than a gateway. */
 export const NOTIFIED_ELSEWHERE = [
+  'admin DELETE /catalog/revisions/:id',
   'admin POST /calls/:id/resolution',
+  'admin POST /catalog/revisions',
+  'admin POST /catalog/revisions/:id/rollback',
+  'admin POST /config/reload',
+  'configuration refused',
   'configuration reloaded',
   'database imported',
   'people GET /oidc/:id/callback, a link',

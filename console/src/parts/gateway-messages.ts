@@ -19,23 +19,23 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no identity {}.': '没有身份 {1}。',
   'There is no member {}.': '没有成员 {1}。',
   'There is no invitation {}.': '没有邀请 {1}。',
+  'There is no revision {}.': '没有第 {1} 版目录。',
+  'Send either the whole text, or edits.': '请提交完整文本或修改项，二者选一。',
+  'This instant has passed. Leave it out to put the revision in force at once.': '该时刻已过。不填写则立即生效。',
+  'This process does not serve a configuration file.': '此进程没有使用配置文件。',
+  'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
+    '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
+  'Revision {} is a record of a configuration file.': '第 {1} 版是配置文件的记录。',
+  'Revision {} is already canceled.': '第 {1} 版已取消。',
+  'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
+    '第 {1} 版在第 {2} 版之后，并包含其修改。请先取消第 {3} 版，或回滚。',
+  'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':
+    '第 {1} 版已生效，或将在几秒内生效。请改为回滚到较早的版本。',
+  'Revision {} comes into force at {}, later than this one would, and would undo it. Cancel revision {} first, or put this one in force at the same time or later.':
+    '第 {1} 版将于 {2} 生效，晚于此版，会撤销此版的修改。请先取消第 {3} 版，或让此版在同一时刻或之后生效。',
   'There is no plan {}.': '没有套餐 {1}。',
   'There is no plan {}. {}': '没有套餐 {1}。',
   'There is no model {}.': '没有模型 {1}。',
-  'There is no revision {}.': '没有版本 {1}。',
-  'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
-    '此网关的目录在配置文件中。请修改该文件，或用 faregate catalog use database 将目录移入数据库。',
-  'Send either the whole text, or edits.': '请发送完整文本或若干修改，二者选一。',
-  'This instant has passed. Leave it out to put the revision in force at once.':
-    '该时间已过。如需立即生效，请不要填写时间。',
-  'Revision {} comes into force at {}, later than this one would, and would undo it. Cancel revision {} first, or put this one in force at the same time or later.':
-    '版本 {1} 将于 {2} 生效，晚于此版本，届时会撤销此版本的修改。请先取消版本 {3}，或让此版本在同一时间或更晚生效。',
-  'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
-    '版本 {1} 基于版本 {2}，包含其修改。请先取消版本 {3}，或回滚。',
-  'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':
-    '版本 {1} 已经或即将生效。请改为回滚到更早的版本。',
-  'Revision {} is already canceled.': '版本 {1} 已取消。',
-  'This process does not serve a configuration file.': '此进程没有使用配置文件。',
   'There is no model {} that may be called.{}': '没有可调用的模型 {1}。',
   'Unknown name "{}". Use a comma-separated list of {}.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
   'There is no such account.': '没有此账户。',

@@ -10,12 +10,11 @@ import type { NewRevision, Revision, RevisionStore } from '../../config/revision
 import type { Config } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import type { Actor } from '../../people/actor.ts';
+import { signatureOf } from '../../people/actor.ts';
 import { startMs } from '../../providers/catalog/catalog.ts';
 import { costOfExample } from '../../providers/catalog/example-cost.ts';
 import { type AdminContext, type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
-import { operatorOf } from '../management/operator.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 import {
@@ -254,7 +253,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
         }
         const { base, reason = null } = body;
         const inForceAtMs = await instantOf(body.inForceAt);
-        return insert({ text, source: 'push', base, reason, createdBy: nameOf(actor), inForceAtMs }, start);
+        return insert({ text, source: 'push', base, reason, createdBy: signatureOf(actor), inForceAtMs }, start);
       },
     }),
     adminEndpoint({
@@ -272,7 +271,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
         const { reason = null } = body;
         const inForceAtMs = await instantOf(body.inForceAt);
         const base = last?.number ?? null;
-        return insert({ text, source: 'rollback', base, reason, createdBy: nameOf(actor), inForceAtMs }, last);
+        return insert({ text, source: 'rollback', base, reason, createdBy: signatureOf(actor), inForceAtMs }, last);
       },
     }),
     adminEndpoint({
@@ -284,7 +283,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
       async run({ id }, { actor }) {
         requireDatabase();
         const number = numberOf(id);
-        const canceled = await revisions.cancel(number, nameOf(actor));
+        const canceled = await revisions.cancel(number, signatureOf(actor));
         if (canceled !== null) return summaryToWire(canceled);
         const revision = await require(number);
         const last = await revisions.last();
@@ -314,11 +313,6 @@ function numberOf(id: string): number {
   const parsed = revisionNumber.safeParse(id);
   if (!parsed.success) throw notFound('revision', id);
   return parsed.data;
-}
-
-function nameOf(actor: Actor): string {
-  const { by, via } = operatorOf(actor, null);
-  return by ?? via;
 }
 
 const PROBLEMS_MAX = 50;

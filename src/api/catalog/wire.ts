@@ -3,7 +3,8 @@ import type { CatalogChange } from '../../config/difference.ts';
 import { sentenceOf } from '../../config/difference-text.ts';
 import type { RevisionSummary } from '../../config/revisions/revisions-store.ts';
 import { CATALOG_SECTIONS } from '../../config/schema.ts';
-import { at, count, listOf, yuan } from '../management/response-fields.ts';
+import { signerIdOf } from '../../people/actor.ts';
+import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
 
@@ -14,11 +15,13 @@ const summary = {
   }),
   base: count.nullable().describe('The revision that the change started from; null: none.'),
   reason: z.string().nullable(),
-  createdBy: z.string(),
+  createdBy: z.string().describe('Who created the revision; for a record of a file, the node.'),
+  createdById: signerId,
   createdAt: at,
   inForceAt: at.describe('The instant, by the clock of the database, from which the revision is in force.'),
   canceledAt: at.nullable(),
   canceledBy: z.string().nullable(),
+  canceledById: signerId,
 };
 
 export const revisionSummary = z.strictObject(summary).meta({ id: 'RevisionSummary' });
@@ -96,6 +99,8 @@ export type CheckedCatalogResponse = z.infer<typeof checkedCatalog>;
 export function summaryToWire(revision: RevisionSummary): RevisionSummaryResponse {
   return shown(revisionSummary, {
     ...revision,
+    createdById: signerIdOf(revision.createdBy),
+    canceledById: revision.canceledBy === null ? null : signerIdOf(revision.canceledBy),
     createdAt: new Date(revision.createdAtMs),
     inForceAt: new Date(revision.inForceAtMs),
     canceledAt: instantToWire(revision.canceledAtMs),

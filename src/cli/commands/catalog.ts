@@ -83,19 +83,23 @@ export function catalogCommands(program: Command, kit: CommandKit): void {
       }),
     );
 
-  addCommand(catalog, 'show [number]', 'print the text of a revision, by default of the one in force', {
-    number: NUMBER,
-  }).action(
+  addCommand(
+    catalog,
+    'show [number]',
+    'print the text of a revision, by default of the last one, which the next one starts from',
+    {
+      number: NUMBER,
+    },
+  ).action(
     kit.reading(async (admin, output, { number }) => {
-      const current = await readCatalog(admin);
-      const asked = number === undefined ? (current.inForce?.number ?? null) : numberOf(number);
-      if (number === undefined) sayTo(kit.process)(describeStatus(current));
-      if (asked === null || (number === undefined && current.mode === 'file')) {
-        output.print(current, () => current.text.trimEnd());
-        return;
+      if (number === undefined) {
+        const current = await readCatalog(admin);
+        sayTo(kit.process)(describeStatus(current));
+        output.print(current, ({ text }) => text.trimEnd());
+      } else {
+        const path = `/catalog/revisions/${numberOf(number)}`;
+        output.print(await admin.request<RevisionResponse>('GET', path), ({ text }) => text.trimEnd());
       }
-      const shown = await admin.request<RevisionResponse>('GET', `/catalog/revisions/${asked}`);
-      output.print(shown, () => shown.text.trimEnd());
     }),
   );
 
@@ -188,7 +192,7 @@ async function move(flags: GlobalFlags, output: Output, { place, reason }: Given
   const { text } = readConfigFile(file);
   const { withAdmin } = await import('../with-admin.ts');
   const moved = await withAdmin(flags, kit.process, 'changes', async (admin) => {
-    const { mode, base, inForce, scheduled } = await readCatalog(admin);
+    const { mode, base } = await readCatalog(admin);
     if (place === 'database') {
       if (mode === 'database') throw new CliError(`The catalog of ${file} is in the database already.`);
       const { node, catalog } = splitConfig(text);
@@ -200,12 +204,8 @@ async function move(flags: GlobalFlags, output: Output, { place, reason }: Given
       return { revision: number, text: editCatalog(node, [{ path: ['catalog'], value: 'database' }]) };
     }
     if (mode === 'file') throw new CliError(`The catalog of ${file} is in the file already.`);
-    if (scheduled !== null) {
-      throw new CliError(`Revision ${scheduled.number} is scheduled. Cancel it, or wait until it is in force.`);
-    }
-    const number = inForce?.number ?? null;
-    const shown = number === null ? null : await admin.request<RevisionResponse>('GET', `/catalog/revisions/${number}`);
-    return { revision: number, text: joinConfig(text, shown?.text ?? '') };
+    const last = await readSettled(admin);
+    return { revision: last.base, text: joinConfig(text, last.text) };
   });
   writeFileSync(file, `${moved.text.trimEnd()}\n`);
   output.print({ file, catalog: place, revision: moved.revision }, () =>
@@ -219,6 +219,27 @@ async function move(flags: GlobalFlags, output: Output, { place, reason }: Given
 function readCatalog(admin: AdminClient): Promise<CatalogResponse> {
   return admin.request<CatalogResponse>('GET', '/catalog');
 }
+
+const SETTLE_MS = 5_000;
+
+/**
+ * Returns the catalog once no revision is scheduled. A revision that was pushed just now is in force after a few seconds.
+ *
+ * @throws CliError if one is scheduled for later
+ */
+async function readSettled(admin: AdminClient): Promise<CatalogResponse> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const catalog = await readCatalog(admin);
+    if (catalog.scheduled === null) return catalog;
+    if (waitedMs >= SETTLE_MS) {
+      const { number } = catalog.scheduled;
+      throw new CliError(`Revision ${number} is scheduled. Cancel it, or wait until it is in force.`);
+    }
+    await delay(POLL_MS);
+  }
+}
+
+const POLL_MS = 500;
 
 /** The configuration file of the command; empty for the demo, and if there is none. */
 function nodeText(flags: GlobalFlags, kit: CommandKit): string {
