@@ -248,6 +248,33 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await page.getByRole('textbox', { name: 'Text of the catalog' }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Check|Discard/ }).count(), 0);
   });
+
+  it('remove what nothing else needs, and say what needs it', async () => {
+    await using console = await open({ at: '#/operator/models' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Actions for acme-small' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await dialog.getByRole('alert').getByText('plans.pro.models').waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Publish' }).count(), 0);
+    await console.assertAccessible();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await console.go('#/operator/plans');
+    await page.getByRole('button', { name: 'Edit plan pro' }).click();
+    await dialog.getByLabel('Calls in a week').fill('2000');
+    await publish(page, 'more calls', ['pro: calls in a week 1000 → 2000']);
+    await console.go('#/operator/groups');
+    await page.getByRole('button', { name: 'Remove group gold' }).click();
+    await dialog.getByText('gold: group').waitFor();
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('No groups').waitFor();
+    await console.go('#/operator/providers');
+    await page.getByRole('button', { name: 'Edit provider acme' }).click();
+    await dialog.getByRole('button', { name: 'Add a credential' }).click();
+    await dialog.getByLabel('Credential 2', { exact: true }).fill('ACME_KEY');
+    await publish(page, 'two keys', [/^acme: credentials?/]);
+    assert.match((await catalog()).text, /apiKeys:\n {6}- \$\{ACME_KEY\}\n {6}- \$\{ACME_KEY\}/);
+  });
 });
 
 describe('the pages of a catalog in a file', { skip: withoutBrowser, timeout: 120_000 }, () => {
