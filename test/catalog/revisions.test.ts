@@ -98,7 +98,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
       checked.body.changes.map(({ text }: { text: string }) => text),
       ['test-chat: input ¥3 → ¥4'],
     );
-    assert.deepEqual(checked.body.examples, [{ model: 'test-chat', now: '0.053', later: [] }]);
+    assert.deepEqual(checked.body.examples, [{ model: 'test-chat', before: '0.043', now: '0.053', later: [] }]);
     const pushed = await one.admin('POST', '/catalog/revisions', {
       base: 1,
       edits: [{ path: ['models', 'test-chat', 'price', 'input'], value: '4' }],

@@ -22,7 +22,7 @@ export type Change = { readonly id: string; readonly at: Instant; readonly ended
 
 export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly changes: readonly CatalogChange[] | null };
 
-export type CheckedCatalog = { readonly text: string; readonly problems: readonly { readonly line: number; readonly key: string; readonly message: string }[]; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly { readonly model: string; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[] }[] };
+export type CheckedCatalog = { readonly text: string; readonly problems: readonly { readonly line: number; readonly key: string; readonly message: string }[]; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[] })[] };
 
 export type ConfigInForce = { readonly node: string | null; readonly file: string | null; readonly loadedAt: Instant; readonly overridden: readonly string[]; readonly needsRestart: readonly string[]; readonly lastError: { readonly at: Instant; readonly message: string } | null; readonly config: unknown };
 
@@ -99,6 +99,8 @@ export type PostedEntry = { readonly entryId: string; readonly balanceYuan: Yuan
 export type PricedBy = { readonly serviceTier?: string | undefined; readonly speed?: string | undefined; readonly inferenceGeo?: string | undefined; readonly above?: string | undefined; readonly thinking?: true | undefined; readonly outputAbove?: string | undefined; readonly steps?: readonly ({ readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined; readonly above?: string | undefined; readonly thinking?: true | undefined; readonly outputAbove?: string | undefined; readonly runs: number })[] | undefined; readonly images?: readonly { readonly count: number; readonly priceYuan: Yuan }[] | undefined };
 
 export type Prices = { readonly [name: string]: Yuan | Prices };
+
+export type ProviderPreset = { readonly name: string; readonly title: string; readonly keyVariable: string; readonly notes: readonly string[]; readonly providers: readonly ({ readonly name: string; readonly protocol: 'chat' | 'messages'; readonly baseUrl: string; readonly vendor: string | null; readonly auth: 'bearer' | 'x-api-key' | null; readonly missingUsage: 'estimate' | null; readonly allows: readonly string[] })[] };
 
 export type ProviderTest = { readonly provider: string; readonly operation: string; readonly model: string | null; readonly providerModel: string; readonly priceRule: string | null; readonly results: readonly ({ readonly credential: string; readonly status: 'succeeded' | 'failed'; readonly httpStatus: number | null; readonly durationMs: number; readonly firstByteMs: number | null; readonly message: string | null; readonly usage: { readonly [name: string]: number } | null; readonly chargeYuan: Yuan | null })[] };
 
@@ -759,6 +761,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined };
     response: ChangedCatalog;
+  };
+  /** List the settings of known vendors, for new providers of the catalog. */
+  'GET /admin/v1/provider-presets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly ProviderPreset[] };
   };
   /** Test a provider with a minimal call for each of its credentials; the gateway charges nobody. */
   'POST /admin/v1/providers/{id}/test': {

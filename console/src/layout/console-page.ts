@@ -6,7 +6,7 @@ import type { Language } from '../text/language.tsx';
 export type PageFor = 'member' | 'owner' | 'operator' | 'anyone';
 
 /** The groups of the menu in order; groups of the account come first. */
-export const MENU_GROUPS = ['calling', 'money', 'account', 'watch', 'accounts', 'gateway'] as const;
+export const MENU_GROUPS = ['calling', 'money', 'account', 'watch', 'accounts', 'catalog', 'gateway'] as const;
 export type MenuGroup = (typeof MENU_GROUPS)[number];
 
 export interface ConsolePage {

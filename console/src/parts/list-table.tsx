@@ -1,4 +1,4 @@
-import { Button, Card, Group, Stack, Table, Text } from '@mantine/core';
+import { Button, Card, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useTexts } from '../text/language.tsx';
@@ -11,6 +11,8 @@ export interface Column<Item> {
   readonly cell: (item: Item) => ReactNode;
   /** Aligns the column to the right. */
   readonly isFigure?: boolean;
+  /** Makes the header a button. On phones, which have no headers, the page offers a choice. */
+  readonly sort?: { readonly direction: 'ascending' | 'descending' | null; readonly toggle: () => void };
 }
 
 interface TableProps<Item> {
@@ -64,9 +66,20 @@ function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: Row
       <Table highlightOnHover verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ header, isFigure }) => (
-              <Table.Th key={header} ta={isFigure ? 'right' : 'left'} style={{ whiteSpace: 'nowrap' }}>
-                {header}
+            {columns.map(({ header, isFigure, sort }) => (
+              <Table.Th
+                key={header}
+                ta={isFigure ? 'right' : 'left'}
+                style={{ whiteSpace: 'nowrap' }}
+                aria-sort={sort && (sort.direction ?? 'none')}
+              >
+                {sort === undefined ? (
+                  header
+                ) : (
+                  <UnstyledButton fz="inherit" fw="inherit" onClick={sort.toggle}>
+                    {header} {sort.direction !== null && (sort.direction === 'ascending' ? '↑' : '↓')}
+                  </UnstyledButton>
+                )}
               </Table.Th>
             ))}
           </Table.Tr>

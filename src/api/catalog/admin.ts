@@ -81,6 +81,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
   const { revisions, nodeCatalog, catalogReader, localTime, databaseNowMs } = dependencies;
 
   const changesBetween = (before: Revision | null, after: string) => catalogReader.compare(before?.text ?? null, after);
+  const configOf = (revision: Revision | null) => revision && catalogReader.read(revision.text);
   const baseOf = async ({ base }: Pick<Revision, 'base'>) => (base === null ? null : revisions.find(base));
 
   async function require(number: number): Promise<Revision> {
@@ -230,7 +231,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           text,
           problems: problems.map(({ line, key, message }) => ({ line, key, message })),
           changes: changesToWire(changes),
-          examples: config === null ? [] : examplesOf(config, changes ?? [], nowMs),
+          examples: config === null ? [] : examplesOf(configOf(start), config, changes ?? [], nowMs),
         };
       },
     }),
@@ -356,7 +357,7 @@ function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Rev
 }
 
 /** What example calls to the changed models cost. Changes of the billing time zone concern all models. */
-function examplesOf(config: Config, changes: readonly CatalogChange[], nowMs: number) {
+function examplesOf(start: Config | null, config: Config, changes: readonly CatalogChange[], nowMs: number) {
   const changed = new Set(
     changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
   );
@@ -364,6 +365,7 @@ function examplesOf(config: Config, changes: readonly CatalogChange[], nowMs: nu
     const cost = costOfExample(config, model, nowMs);
     if (cost === null) return [];
     const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));
-    return [{ model, now: formatYuan(cost.nowNano), later }];
+    const former = start && costOfExample(start, model, nowMs);
+    return [{ model, before: former && formatYuan(former.nowNano), now: formatYuan(cost.nowNano), later }];
   });
 }

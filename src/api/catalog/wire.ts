@@ -87,6 +87,7 @@ export const checkedCatalog = z
     examples: listOf(
       z.strictObject({
         model: z.string(),
+        before: yuan.nullable().describe('The present charge by `base`; null: unknown, or the model is new.'),
         now: yuan,
         later: listOf(z.strictObject({ from: z.string(), yuan })),
       }),

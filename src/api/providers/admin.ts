@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { ProviderTest } from '../../calls/provider-test.ts';
+import { notesOf, presets } from '../../config/presets.ts';
+import { protocolNames } from '../../protocols/all.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
@@ -17,8 +19,18 @@ interface ProviderAdminDependencies {
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
 export function providerEndpoints({ testProvider }: ProviderAdminDependencies): AdminEndpoint[] {
-  if (testProvider === undefined) return [];
+  const listPresets = adminEndpoint({
+    method: 'GET',
+    path: '/provider-presets',
+    summary: 'List the settings of known vendors, for new providers of the catalog',
+    response: presetList,
+    async run() {
+      return { data: PRESETS };
+    },
+  });
+  if (testProvider === undefined) return [listPresets];
   return [
+    listPresets,
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
@@ -36,6 +48,39 @@ export function providerEndpoints({ testProvider }: ProviderAdminDependencies): 
     }),
   ];
 }
+
+const providerPreset = z
+  .strictObject({
+    name: z.string(),
+    title: z.string(),
+    keyVariable: z.string().describe('The usual environment variable of the credential.'),
+    notes: listOf(z.string()),
+    providers: listOf(
+      z.strictObject({
+        name: z.string(),
+        protocol: z.enum(protocolNames),
+        baseUrl: z.string(),
+        vendor: z.string().nullable(),
+        auth: z.enum(['bearer', 'x-api-key']).nullable(),
+        missingUsage: z.literal('estimate').nullable(),
+        allows: listOf(z.string()),
+      }),
+    ).describe('One for each protocol of the vendor.'),
+  })
+  .meta({ id: 'ProviderPreset' });
+
+const presetList = z.strictObject({ data: listOf(providerPreset) });
+
+const PRESETS: z.infer<typeof presetList>['data'] = presets.map((preset) => ({
+  name: preset.name,
+  title: preset.title,
+  keyVariable: preset.keyVariable,
+  notes: notesOf(preset),
+  providers: preset.providers.map(({ vendor = null, auth = null, missingUsage = null, allows = [], ...provider }) => ({
+    ...provider,
+    ...{ vendor, auth, missingUsage, allows: [...allows] },
+  })),
+}));
 
 const providerTestResponse = z
   .strictObject({

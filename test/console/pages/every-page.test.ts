@@ -46,7 +46,12 @@ const PLACES = [
     '/operator/notices',
     '/operator/vouchers',
     '/operator/users',
+    '/operator/catalog',
+    '/operator/catalog?tab=text',
+    '/operator/providers',
+    '/operator/models',
     '/operator/plans',
+    '/operator/groups',
     '/operator/config',
     '/operator/audit',
   ],
@@ -65,6 +70,7 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     let nowMs = Date.parse(NOW) - 60_000;
     const clock = { nowMs: () => (nowMs += tickMs) };
     server = await startGateway({
+      catalog: 'file',
       plans: plansText({ starter: {} }),
       usageIntervalMs: 10,
       clock,

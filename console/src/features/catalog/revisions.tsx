@@ -1,0 +1,222 @@
+import { Badge, Box, Code, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useList, useRead } from '../../api/queries.ts';
+import type { RevisionSummary } from '../../api/types.ts';
+import { ChangeList } from '../../parts/catalog/change-list.tsx';
+import { InstantChoice, useInstant } from '../../parts/catalog/review.tsx';
+import { catalogTexts } from '../../parts/catalog/texts.ts';
+import type { Catalog } from '../../parts/catalog/use-catalog.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Instant } from '../../parts/figures.tsx';
+import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
+import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { ListTable } from '../../parts/list-table.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
+import { Section } from '../../parts/section.tsx';
+import { DimmedText, SmallButton } from '../../parts/small.ts';
+import { useTexts } from '../../text/language.tsx';
+import { revisionTexts } from './texts.ts';
+
+export function RevisionState({ catalog: { state, scheduled, canEdit } }: { readonly catalog: Catalog }) {
+  const text = useTexts(revisionTexts);
+  const { mode, inForce } = state;
+  return (
+    <Section title={text.inForce}>
+      <Facts
+        facts={[
+          [text.storedIn, text.modes[mode]],
+          [text.inForce, inForce === null ? text.noRevision : <RevisionLine key="inForce" revision={inForce} />],
+          [
+            text.scheduled,
+            scheduled && (
+              <Group key="scheduled" gap="xs">
+                <RevisionLine revision={scheduled} />
+                {canEdit && <CancelButton number={scheduled.number} />}
+              </Group>
+            ),
+          ],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function RevisionLine({ revision }: { readonly revision: RevisionSummary }) {
+  const { number, inForceAt, createdBy, reason } = revision;
+  return (
+    <span>
+      {number} · <Instant at={inForceAt} /> · {createdBy}
+      {reason !== null && ` · ${reason}`}
+    </span>
+  );
+}
+
+function CancelButton({ number }: Pick<RevisionSummary, 'number'>) {
+  const text = useTexts(revisionTexts);
+  return (
+    <ConfirmButton
+      endpoint="DELETE /admin/v1/catalog/revisions/{id}"
+      label={text.cancelRevision}
+      question={text.cancelQuestion(String(number))}
+      input={{ path: { id: String(number) } }}
+      doneText={text.canceledDone}
+      isDangerous
+    />
+  );
+}
+
+export function RevisionHistory({ catalog }: { readonly catalog: Catalog }) {
+  const text = useTexts(revisionTexts);
+  const list = useList('GET /admin/v1/catalog/revisions', {});
+  const [shown, setShown] = useState<RevisionSummary | null>(null);
+  return (
+    <>
+      <Box mt="md">
+        <Section title={text.history}>
+          <ListTable
+            label={text.history}
+            list={list}
+            idOf={({ number }) => String(number)}
+            empty={<EmptyState title={text.noRevision} hint={text.noRevisionHint} />}
+            columns={[
+              { header: text.revision, cell: ({ number }) => number },
+              { header: text.effect, cell: (revision) => <Effect revision={revision} catalog={catalog} /> },
+              { header: text.by, cell: ({ createdBy }) => createdBy },
+              { header: text.reason, cell: ({ reason }) => reason ?? '–' },
+              { header: text.source, cell: ({ source }) => text.sources[source] },
+            ]}
+            actions={(revision) => (
+              <SmallButton aria-label={text.openRevision(String(revision.number))} onClick={() => setShown(revision)}>
+                {text.open}
+              </SmallButton>
+            )}
+          />
+        </Section>
+      </Box>
+      <Modal
+        opened={shown !== null}
+        onClose={() => setShown(null)}
+        title={shown === null ? '' : text.revisionTitle(String(shown.number))}
+        size="xl"
+      >
+        {shown !== null && <RevisionDetails summary={shown} catalog={catalog} onDone={() => setShown(null)} />}
+      </Modal>
+    </>
+  );
+}
+
+interface OfCatalog {
+  readonly revision: RevisionSummary;
+  readonly catalog: Catalog;
+}
+
+function Effect({ revision, catalog: { state } }: OfCatalog) {
+  const text = useTexts(revisionTexts);
+  const { number, inForceAt, canceledAt } = revision;
+  const isInForce = number === state.inForce?.number;
+  const isScheduled = state.inForce !== null && number > state.inForce.number && canceledAt === null;
+  return (
+    <Group gap="xs" justify="inherit">
+      <Instant at={inForceAt} />
+      {canceledAt !== null && <Badge color="gray">{text.canceled}</Badge>}
+      {isInForce && <Badge color="teal">{text.inForce}</Badge>}
+      {isScheduled && <Badge color="yellow">{text.scheduled}</Badge>}
+    </Group>
+  );
+}
+
+interface RevisionDetailsProps {
+  readonly summary: RevisionSummary;
+  readonly catalog: Catalog;
+  readonly onDone: () => void;
+}
+
+function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
+  const text = useTexts(revisionTexts);
+  const words = useTexts(catalogTexts);
+  const [open, dialog] = useDialog();
+  const { number, createdAt, createdBy, reason, source, inForceAt, canceledAt, canceledBy, base } = summary;
+  const read = useRead('GET /admin/v1/catalog/revisions/{id}', { path: { id: String(number) } });
+  const mayRollBack = catalog.canEdit && number !== catalog.state.base;
+  return (
+    <Stack>
+      <Facts
+        facts={[
+          [text.created, <Instant key="created" at={createdAt} />],
+          [text.by, createdBy],
+          [text.reason, reason],
+          [text.source, text.sources[source]],
+          [text.base, base === null ? null : String(base)],
+          [text.effect, <Instant key="effect" at={inForceAt} />],
+          [
+            text.canceled,
+            canceledAt && (
+              <span key="canceled">
+                <Instant at={canceledAt} /> {canceledBy}
+              </span>
+            ),
+          ],
+        ]}
+      />
+      <ReadState read={read} />
+      {read.data !== undefined && (
+        <>
+          <Section title={words.difference}>
+            <ChangeList changes={read.data.difference} />
+          </Section>
+          <Section title={text.textOf}>
+            <Code block mah={420} style={{ overflow: 'auto' }} tabIndex={0} aria-label={text.textOf} role="region">
+              {read.data.text}
+            </Code>
+          </Section>
+        </>
+      )}
+      {mayRollBack && (
+        <Group justify="flex-end">
+          <SmallButton onClick={open}>{text.rollBack}</SmallButton>
+        </Group>
+      )}
+      <RollbackDialog number={number} {...dialog} onDone={onDone} />
+    </Stack>
+  );
+}
+
+interface RollbackDialogProps {
+  readonly number: number;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function RollbackDialog({ number, onDone, ...dialog }: RollbackDialogProps) {
+  const text = useTexts(revisionTexts);
+  const words = useTexts(catalogTexts);
+  const [reason, setReason] = useState('');
+  const when = useInstant();
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/catalog/revisions/{id}/rollback"
+      title={text.rollBackTitle(String(number))}
+      submitLabel={text.rollBack}
+      {...dialog}
+      problem={() => (when.read() === undefined ? words.instantNeeded : null)}
+      input={() => ({
+        path: { id: String(number) },
+        body: { reason: reason.trim() || null, inForceAt: when.read() ?? null },
+      })}
+      doneText={({ number: made }) => words.published(String(made))}
+      onDone={onDone}
+    >
+      <DimmedText>{text.rollBackHint}</DimmedText>
+      <TextInput
+        label={text.reason}
+        description={words.reasonHint}
+        value={reason}
+        maxLength={500}
+        onChange={({ currentTarget }) => setReason(currentTarget.value)}
+      />
+      <InstantChoice when={when} />
+    </ChangeDialog>
+  );
+}

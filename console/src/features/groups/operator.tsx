@@ -1,0 +1,76 @@
+import { Button, Group } from '@mantine/core';
+import { PlusIcon } from '@primer/octicons-react';
+import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
+import { RemoveButton } from '../../parts/catalog/remove-button.tsx';
+import type { Catalog } from '../../parts/catalog/use-catalog.ts';
+import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { DataTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { SmallButton } from '../../parts/small.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { groupDraft } from './group-draft.ts';
+import { GroupDialog } from './group-form.tsx';
+import { groupsTexts } from './texts.ts';
+
+export function GroupsPage() {
+  const text = useTexts(groupsTexts);
+  const mayOperate = useMayOperate();
+  return (
+    <CatalogPageFrame
+      mayOperate={mayOperate}
+      lead={text.lead}
+      actions={(catalog) => <NewGroupButton catalog={catalog} />}
+    >
+      {(catalog) => <GroupTable catalog={catalog} />}
+    </CatalogPageFrame>
+  );
+}
+
+function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
+  const text = useTexts(groupsTexts);
+  const [open, dialog] = useDialog();
+  return (
+    <>
+      <Button leftSection={<PlusIcon />} onClick={open}>
+        {text.add}
+      </Button>
+      <GroupDialog id={null} catalog={catalog} {...dialog} />
+    </>
+  );
+}
+
+function GroupTable({ catalog }: { readonly catalog: Catalog }) {
+  const text = useTexts(groupsTexts);
+  const rows = Object.entries(catalog.value.groups).map(([id, fields]) => groupDraft(id, fields));
+  if (rows.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
+  return (
+    <DataTable
+      label={text.groups}
+      items={rows}
+      columns={[
+        { header: text.id, cell: ({ id }) => id },
+        { header: text.displayName, cell: ({ name }) => name },
+        { header: text.models, cell: ({ models }) => models.join(text.comma) || text.allModels },
+        { header: text.providers, cell: ({ providers }) => providers.join(text.comma) || text.allProviders },
+        { header: text.factor, isFigure: true, cell: ({ factor }) => `${factor || '100'}%` },
+        { header: text.prices, cell: ({ prices }) => Object.keys(prices).join(text.comma) || '–' },
+      ]}
+      actions={catalog.canEdit && (({ id }) => <GroupActions id={id} catalog={catalog} />)}
+    />
+  );
+}
+
+function GroupActions({ id, catalog }: { readonly id: string; readonly catalog: Catalog }) {
+  const text = useTexts(groupsTexts);
+  const [open, dialog] = useDialog();
+  return (
+    <Group gap={4}>
+      <SmallButton onClick={open} aria-label={text.editTitle(id)}>
+        {text.edit}
+      </SmallButton>
+      <GroupDialog id={id} catalog={catalog} {...dialog} />
+      <RemoveButton catalog={catalog} section="groups" name={id} />
+    </Group>
+  );
+}

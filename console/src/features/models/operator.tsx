@@ -1,0 +1,275 @@
+import { Badge, Button, Group, Menu, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { PlusIcon } from '@primer/octicons-react';
+import { useState } from 'react';
+import { CatalogDialog } from '../../parts/catalog/catalog-dialog.tsx';
+import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
+import { fieldsOf, listOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
+import { listAt, listsAfter, type PriceList, priceLists } from '../../parts/catalog/price-lists.ts';
+import { catalogTexts } from '../../parts/catalog/texts.ts';
+import type { Catalog } from '../../parts/catalog/use-catalog.ts';
+import { useNowMs, Yuan } from '../../parts/figures.tsx';
+import { isYuan } from '../../parts/forms/number-text.ts';
+import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { EmptyState } from '../../parts/notices.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
+import { DimmedText } from '../../parts/small.ts';
+import { useIsPhone } from '../../parts/use-is-phone.ts';
+import { useMayOperate } from '../../session/may-operate.ts';
+import { useTexts } from '../../text/language.tsx';
+import { useTimezone } from '../../text/timezone.tsx';
+import { catalogModelsTexts } from './catalog-texts.ts';
+import { LaterPricesDialog } from './later-prices.tsx';
+import { EditModelDialog, NewModelDialog } from './model-form.tsx';
+
+interface ModelRow {
+  readonly id: string;
+  readonly displayName: string;
+  readonly aliases: readonly string[];
+  readonly isListed: boolean;
+  readonly context: string;
+  readonly input: string;
+  readonly output: string;
+  readonly isByTimeOfDay: boolean;
+  readonly routes: readonly string[];
+  readonly later: readonly PriceList[];
+}
+
+interface Action {
+  readonly kind: 'edit' | 'new' | 'later' | 'remove';
+  readonly name: string;
+}
+
+export function CatalogModelsPage() {
+  const text = useTexts(catalogModelsTexts);
+  const mayOperate = useMayOperate();
+  const [action, setAction] = useState<Action | null>(null);
+  return (
+    <CatalogPageFrame
+      mayOperate={mayOperate}
+      lead={text.lead}
+      actions={() => (
+        <Button leftSection={<PlusIcon />} onClick={() => setAction({ kind: 'new', name: '' })}>
+          {text.add}
+        </Button>
+      )}
+    >
+      {(catalog) => (
+        <>
+          <ModelTable catalog={catalog} onAction={setAction} />
+          {action !== null && <ModelAction {...action} catalog={catalog} onClose={() => setAction(null)} />}
+        </>
+      )}
+    </CatalogPageFrame>
+  );
+}
+
+interface ModelActionProps extends Action {
+  readonly catalog: Catalog;
+  readonly onClose: () => void;
+}
+
+function ModelAction({ kind, ...dialog }: ModelActionProps) {
+  const words = useTexts(catalogTexts);
+  const { name, catalog, onClose } = dialog;
+  if (kind === 'edit') return <EditModelDialog {...dialog} />;
+  if (kind === 'new') return <NewModelDialog {...dialog} />;
+  if (kind === 'later') return <LaterPricesDialog {...dialog} />;
+  return (
+    <CatalogDialog
+      isOpen
+      onClose={onClose}
+      title={words.removeOf(words.sections.models, name)}
+      catalog={catalog}
+      edits={() => [{ path: ['models', name] }]}
+      size="lg"
+    />
+  );
+}
+
+const SORTS: Readonly<Record<SortName, (row: ModelRow) => string | number>> = {
+  name: ({ id }) => id,
+  context: ({ context }) => tokensOf(context),
+  input: ({ input }) => amountOf(input),
+  output: ({ output }) => amountOf(output),
+  routes: ({ routes }) => routes.length,
+  later: ({ later }) => later[0]?.from ?? '~',
+};
+type SortName = 'name' | 'context' | 'input' | 'output' | 'routes' | 'later';
+const SORT_NAMES = ['name', 'context', 'input', 'output', 'routes', 'later'] as const;
+
+/** Rendering more rows takes too long. */
+const ROWS_MAX = 100;
+
+interface ModelTableProps {
+  readonly catalog: Catalog;
+  readonly onAction: (action: Action) => void;
+}
+
+function ModelTable({ catalog, onAction }: ModelTableProps) {
+  const text = useTexts(catalogModelsTexts);
+  const isPhone = useIsPhone();
+  const { zones } = useTimezone();
+  const nowMs = useNowMs();
+  const [search, setSearch] = useState('');
+  const [sort, setSort] = useState<{ readonly by: SortName; readonly isDown: boolean }>({ by: 'name', isDown: false });
+  const [rowsMax, setRowsMax] = useState(ROWS_MAX);
+  const all = rowsOf(catalog, nowMs, zones.billing);
+  if (all.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
+  const wanted = search.trim().toLowerCase();
+  const found = all
+    .filter(({ id, displayName, aliases, routes }) =>
+      [id, displayName, ...aliases, ...routes].some((each) => each.toLowerCase().includes(wanted)),
+    )
+    .sort((a, b) => compare(SORTS[sort.by](a), SORTS[sort.by](b)) * (sort.isDown ? -1 : 1));
+  const sortable = (by: SortName): Pick<Column<ModelRow>, 'sort'> => ({
+    sort: {
+      direction: sort.by !== by ? null : sort.isDown ? 'descending' : 'ascending',
+      toggle: () => setSort({ by, isDown: sort.by === by && !sort.isDown }),
+    },
+  });
+  const columns: Column<ModelRow>[] = [
+    { header: text.name, ...sortable('name'), cell: (row) => <Names row={row} /> },
+    { header: text.context, ...sortable('context'), isFigure: true, cell: ({ context }) => context || '–' },
+    { header: text.input, ...sortable('input'), isFigure: true, cell: ({ input }) => <Amount amount={input} /> },
+    {
+      header: text.output,
+      ...sortable('output'),
+      isFigure: true,
+      cell: ({ output, isByTimeOfDay }) => (
+        <>
+          <Amount amount={output} />
+          {isByTimeOfDay && <DimmedText>{text.byTimeOfDay}</DimmedText>}
+        </>
+      ),
+    },
+    { header: text.routes, ...sortable('routes'), cell: ({ routes }) => <Lines lines={routes} /> },
+    { header: text.later, ...sortable('later'), cell: ({ later }) => <LaterPrices lists={later} /> },
+  ];
+  return (
+    <Stack gap="sm">
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          type="search"
+          label={text.search}
+          placeholder={text.searchHint}
+          value={search}
+          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          style={{ flex: '1 1 200px', maxWidth: 320 }}
+        />
+        {isPhone && (
+          <NativeSelect
+            label={text.sortBy}
+            value={sort.by}
+            onChange={({ currentTarget }) => setSort({ by: currentTarget.value as SortName, isDown: false })}
+            data={SORT_NAMES.map((value) => ({ value, label: text[value] }))}
+          />
+        )}
+      </Group>
+      {found.length === 0 && <EmptyState title={text.noMatch} />}
+      {found.length > 0 && (
+        <DataTable<ModelRow>
+          label={text.models}
+          items={found.slice(0, rowsMax)}
+          columns={columns}
+          actions={catalog.canEdit && (({ id }) => <ModelMenu id={id} onAction={onAction} />)}
+        />
+      )}
+      {found.length > rowsMax && (
+        <Group justify="center">
+          <Button variant="default" onClick={() => setRowsMax(rowsMax + ROWS_MAX)}>
+            {text.loadMore}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function ModelMenu({ id: name, onAction }: Pick<ModelRow, 'id'> & Pick<ModelTableProps, 'onAction'>) {
+  const text = useTexts(catalogModelsTexts);
+  return (
+    <RowMenu label={text.actionsFor(name)}>
+      <Menu.Item onClick={() => onAction({ kind: 'edit', name })}>{text.edit}</Menu.Item>
+      <Menu.Item onClick={() => onAction({ kind: 'later', name })}>{text.laterPrices}</Menu.Item>
+      <Menu.Item onClick={() => onAction({ kind: 'new', name })}>{text.copy}</Menu.Item>
+      <Menu.Item color="red" onClick={() => onAction({ kind: 'remove', name })}>
+        {text.remove}
+      </Menu.Item>
+    </RowMenu>
+  );
+}
+
+function Names({ row: { id, displayName, aliases, isListed } }: { readonly row: ModelRow }) {
+  const text = useTexts(catalogModelsTexts);
+  return (
+    <>
+      <Group gap="xs" justify="inherit">
+        {id}
+        {!isListed && <Badge color="gray">{text.notListed}</Badge>}
+      </Group>
+      <DimmedText>{[displayName, ...aliases].filter(Boolean).join(' · ')}</DimmedText>
+    </>
+  );
+}
+
+/** An amount, or whatever is written in its place, such as a variable. */
+function Amount({ amount }: { readonly amount: string }) {
+  if (amount === '') return '–';
+  return isYuan(amount) ? <Yuan amount={amount} /> : amount;
+}
+
+function LaterPrices({ lists }: { readonly lists: readonly PriceList[] }) {
+  const text = useTexts(catalogModelsTexts);
+  if (lists.length === 0) return '–';
+  return lists.map(({ from, fields }) => (
+    <div key={from}>
+      {text.from(from ?? '')}
+      {text.colon}
+      <Amount amount={textOf(fields.input)} /> / <Amount amount={textOf(fields.output)} />
+    </div>
+  ));
+}
+
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  return lines.map((line, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a route can occur twice
+    <div key={at}>{line}</div>
+  ));
+}
+
+function rowsOf({ value: { models } }: Catalog, nowMs: number, timezone: string): ModelRow[] {
+  return Object.entries(models).map(([id, fields]) => {
+    const lists = priceLists(fieldsOf(fields.price));
+    const { fields: price } = listAt(lists, nowMs, timezone);
+    return {
+      id,
+      displayName: textOf(fields.displayName),
+      aliases: textsOf(fields.aliases),
+      isListed: textOf(fields.listed) !== 'false',
+      context: textOf(fields.contextLength),
+      input: textOf(price.input),
+      output: textOf(price.output),
+      isByTimeOfDay: price.timeOfDay !== undefined,
+      routes: listOf(fields.routes).map((route) => {
+        const { provider, model } = fieldsOf(route);
+        return `${textOf(provider)}/${textOf(model)}`;
+      }),
+      later: listsAfter(lists, nowMs, timezone),
+    };
+  });
+}
+
+function compare(a: string | number, b: string | number): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+}
+
+/** Amounts that are not known come last. */
+function amountOf(text: string): number {
+  return isYuan(text) ? Number(text) : Number.MAX_VALUE;
+}
+
+/** A length such as `128k`, for sorting. */
+function tokensOf(text: string): number {
+  const [, count = '', unit = ''] = /^([\d.]+)\s*([km]?)/i.exec(text.replaceAll(',', '')) ?? [];
+  return count === '' ? 0 : Number(count) * ({ k: 1000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
+}

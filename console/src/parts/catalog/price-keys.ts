@@ -1,0 +1,23 @@
+/** The prices with one amount, in the order of the forms. */
+export const PRICE_KEYS = [
+  'input',
+  'cachedInput',
+  'output',
+  'cacheWrite',
+  'cacheWrite1h',
+  'reasoning',
+  'imageInput',
+  'imageOutput',
+  'audioInput',
+  'audioOutput',
+  'citations',
+  'perImage',
+  'perCall',
+  'perSearchUnit',
+  'perWebSearch',
+  'perWebFetch',
+  'perFileSearch',
+  'perCodeExecution',
+  'perContainer',
+  'perToolUse',
+] as const;
