@@ -53,10 +53,10 @@ export function tokenCommands(program: Command, kit: CommandKit): void {
   addCommand(
     token,
     'revoke <token>',
-    'revoke a token and the tokens that it created, on every node at once, and suspend the users that it created unless they are confirmed',
+    'revoke a token and all tokens that it created, on every node at once, and suspend the users that it created, except confirmed ones',
     { token: 'the id, such as tok_01…, or the name' },
   )
-    .option('--keep-made', 'keep and confirm the users and tokens that it created')
+    .option('--keep-made', 'revoke only this token: keep and confirm the users and tokens that it created')
     .action(
       kit.changing(async (admin, output, { tokenId: id, keepMade }) => {
         await admin.request('DELETE', `/tokens/${id}${keepMade === true ? '?keepMade=true' : ''}`);
