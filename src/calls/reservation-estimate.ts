@@ -8,9 +8,9 @@ import type { CallInput, Demand } from '../protocols/operations/operation.ts';
 import type { Model } from '../providers/catalog/catalog.ts';
 
 export interface ReservationEstimate {
-  /** Counts the request and the state that it continues. */
+  /** Tokens of the request, and of the stored state that the request continues. */
   readonly inputTokens: number;
-  /** Counts input, tool results and output. */
+  /** Tokens of input, tool results and output together. */
   readonly tokens: number;
   readonly amountNano: bigint;
   /** True if neither the request nor the model limits the output. */

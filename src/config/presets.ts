@@ -89,7 +89,7 @@ const VENDORS: readonly Vendor[] = [
     messagesAuth: 'bearer',
     otherRegion: { baseUrl: 'https://api.moonshot.ai' },
     source:
-      'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for how messages take the key',
+      'https://docs.rs/rig-core/0.43.0/src/rig_core/providers/moonshot.rs.html, and https://gist.github.com/mbijon/eb01efe3368e9c5e6b5230b6a920d506 for the header of the key at the messages address',
   },
   {
     name: 'zhipu',
@@ -135,7 +135,7 @@ const VENDORS: readonly Vendor[] = [
     messagesAuth: 'bearer',
     otherRegion: { baseUrl: 'https://api.minimaxi.com/v1' },
     source:
-      'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for how messages take the key',
+      'https://platform.minimax.io/docs/api-reference/text-anthropic-api, and https://github.com/anomalyco/models.dev/issues/1398 for the header of the key at the messages address',
   },
   {
     name: 'siliconflow',
@@ -189,7 +189,7 @@ const VENDORS: readonly Vendor[] = [
     priceFileNames: [],
     notes: [OWN_SERVER],
     source:
-      'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html, and https://github.com/vllm-project/vllm/issues/51572 for how messages take the key',
+      'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html, and https://github.com/vllm-project/vllm/issues/51572 for the header of the key at the messages address',
   },
   {
     name: 'ollama',
@@ -257,7 +257,7 @@ export function credentialHeader({ protocol, auth = protocolOf(protocol).provide
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
 }
 
-/** Comments explain the next steps. */
+/** Returns a configuration file for the preset. Comments in the file explain the next steps. */
 export function presetConfig(preset: Preset): string {
   const { title, providers, keyVariable, source, readOn } = preset;
   const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [

@@ -154,8 +154,8 @@ describe('HTTP/2 and certificates of a provider', () => {
 
   it('require TLS', () => {
     assert.deepEqual(problems(`http2: true\n    ca: ${JSON.stringify(CERTIFICATE)}`, 'http://127.0.0.1:11434/v1'), [
-      'http2: HTTP/2 requires TLS, but "baseUrl" is http://. Remove this setting.',
-      'ca: Certificates require TLS, but "baseUrl" is http://. Remove this setting.',
+      'http2: HTTP/2 requires TLS, but "baseUrl" is http://. Use https://, or remove "http2".',
+      'ca: Certificates require TLS, but "baseUrl" is http://. Use https://, or remove "ca".',
     ]);
     assert.deepEqual(problems('http2: false', 'http://127.0.0.1:11434/v1'), []);
   });

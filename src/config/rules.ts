@@ -175,11 +175,11 @@ function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   const breaches: RuleBreach[] = [];
   const http2 = field(provider, 'http2');
   if (http2 === true || http2 === 'true') {
-    const message = 'HTTP/2 requires TLS, but "baseUrl" is http://. Remove this setting.';
+    const message = 'HTTP/2 requires TLS, but "baseUrl" is http://. Use https://, or remove "http2".';
     breaches.push({ path: ['providers', id, 'http2'], message });
   }
   if (field(provider, 'ca') !== undefined) {
-    const message = 'Certificates require TLS, but "baseUrl" is http://. Remove this setting.';
+    const message = 'Certificates require TLS, but "baseUrl" is http://. Use https://, or remove "ca".';
     breaches.push({ path: ['providers', id, 'ca'], message });
   }
   return breaches;

@@ -28,7 +28,7 @@ export type ReadRows = readonly (readonly unknown[])[];
 /** A transaction of two messages: its reads, and the writes that depend on them. */
 export interface ReadThenWrite<Result> {
   readonly name: string;
-  /** Whether the transaction may wait for locks, on one of two separate connections. Others fail after 100 ms (`55P03`). */
+  /** Whether the transaction may wait for locks, on one of two separate connections. All other transactions fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
   /** Run in order after `begin`. */
   readonly reads: readonly Query[];
@@ -140,7 +140,7 @@ export function toSqlText(parameter: Parameter): string | null {
   return String(parameter);
 }
 
-/** For two-message transactions, whose statements find few rows by key: a plan for specific values would cost more than it saves. */
+/** For `Database.readThenWrite`. Its statements find a few rows by key, so planning for specific values would cost more than it saves. */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
 /** For a `SnapshotReader`. With stale statistics, each batch would otherwise sort all remaining rows instead of using an index. */

@@ -61,8 +61,8 @@ interface Partitioned<OfDirectory, OfPartition> {
 }
 
 /**
- * Both are the same object while only the first partition exists, but code must not rely on this: a transaction on one home neither sees
- * nor locks rows of the other.
+ * The directory and the first partition are the same object while no other partition exists. Code must not rely on this: a transaction on
+ * one home neither sees nor locks rows of the other.
  */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 

@@ -131,7 +131,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
-      // For a server that does not respond. Longer than the server's own limit.
+      // Client-side limit, for a server that does not respond. The server's own limit expires first.
       query_timeout: statementMaxMs + 1_000,
     });
     return poolOf(serverPool, firstOf(lockMaxMs));
@@ -169,7 +169,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: auditStatementMaxMs,
       // A node that loses its network during a snapshot would otherwise prevent the server from vacuuming.
       idle_in_transaction_session_timeout: BETWEEN_AUDIT_STATEMENTS_MAX_MS,
-      // For a server that does not respond, because later audits wait for this one.
+      // Client-side limit, for a server that does not respond. Later audits wait for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());

@@ -1,6 +1,6 @@
 /**
- * Writes a line of CSV (RFC 4180). Every table for spreadsheets must be written with this function: a spreadsheet can execute names that
- * other people chose as formulas. An apostrophe before a possible formula, even within a cell, makes it text.
+ * Writes a line of CSV (RFC 4180). Write every table for spreadsheets with this function: a spreadsheet would execute a name such as `=1+1`
+ * as a formula. An apostrophe before a possible formula, even within a cell, makes it text.
  */
 export function csvLine(cells: readonly CsvCell[], lineEnd: '\r\n' | '\n' = '\r\n'): string {
   return `${cells.map(csvCell).join(',')}${lineEnd}`;

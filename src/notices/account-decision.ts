@@ -57,7 +57,9 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
-/** A threshold causes one notice until it can be crossed again. */
+/**
+ * A threshold causes one notice. Another one requires that the balance was more than a tenth above it, or that a new week or period began.
+ */
 export function decideAccount(
   facts: AccountFacts,
   states: ReadonlyMap<string, NoticeState>,

@@ -109,7 +109,7 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // Finders of other partitions wait for the receivers that this locks, so it comes last.
+        // This locks receivers, for which finders of other partitions may wait, so it comes last.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),

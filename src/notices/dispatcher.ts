@@ -45,7 +45,7 @@ interface DispatcherDependencies {
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
 /** A lease outlasts an attempt and its database writes. */
 const LEASE_MS = 60_000;
-/** After this many notices to a receiver, others are served. */
+/** Number of notices after which the slot is given to another receiver. */
 const BURST_NOTICES = 16;
 /** No further attempt starts after this time, so a slow receiver occupies its slot only briefly. */
 const BURST_MS = 5_000;

@@ -38,7 +38,7 @@ export const accountingMetrics: readonly NodeMetric[] = [
     value: ({ journal }) => journal.fileBytes,
   }),
   ofNode.lowest('faregate_journal_writable', '', {
-    help: 'Whether the journal is writable: 1 or 0. While it is not, the node takes no calls.',
+    help: 'Whether the journal is writable: 1 or 0. While the journal is not writable, the node takes no calls.',
     value: ({ journal }) => journal.isWritable,
   }),
   ofNode.sum('faregate_idempotency_claims_open', 'calls', {

@@ -12,7 +12,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: (node) => node.database.isUp,
   }),
   ofNode.highest('faregate_database_silent', '', {
-    help: 'Whether the last database request of a call timed out, so that calls fail at once: 1 or 0. With several partitions: whether this is so in any of them.',
+    help: 'Whether the last query that a call made timed out: 1 or 0. While it is 1, calls fail at once. With several partitions: 1 if it is 1 for any of them.',
     value: (node) => node.database.isSilent,
   }),
   ofNode.lowest('faregate_database_partitions', 'partitions', {
@@ -28,7 +28,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: ({ isSilent }) => isSilent,
   }),
   ofNode.lowest('faregate_notifications_connected', '', {
-    help: 'Whether the node receives notifications from the database: 1 or 0. While it does not, it reads every key from the database.',
+    help: 'Whether the node receives notifications from the database: 1 or 0. Without notifications, the node reads every key from the database.',
     value: (node) => node.database.isNotified,
   }),
   ofNode.highest('faregate_database_clock_ahead_seconds', 'seconds', {

@@ -34,7 +34,7 @@ export interface NodeFigures {
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
     readonly pools: readonly PoolFigures[];
-    /** `isSilent`: the last database request of a call to the partition timed out. */
+    /** `isSilent`: the last query that a call made to this partition timed out. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
     /** Partitions that were added since the node started. */
     readonly partitionsUnopened: number;

@@ -4,7 +4,7 @@ import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
 
-/** A repeated request returns the first account. A repeat of the key with another request is a conflict. */
+/** A repeated request returns the first account. A different request with the same idempotency key is a conflict. */
 interface KeyedAccountRequest {
   readonly idempotencyKey: string;
   readonly request: string;

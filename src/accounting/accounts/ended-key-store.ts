@@ -11,13 +11,13 @@ import type { PlacedPools } from '../partitions/placed-pools.ts';
  * permanently.
  */
 
-/** Until then, clients that still use the key learn that it was revoked or has expired. */
+/** Until an ended key is deleted, clients that still use it learn that it was revoked or has expired. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
 
 const PAGE_ROWS = 200;
-/** Maximum number of keys checked per run. The next run continues there. */
+/** Maximum number of keys checked per run. The next run continues after the last of them. */
 const RUN_ROWS = 20_000;
-/** Each page reads the whole usage queue and all unresolved calls. If there are more rows than these, nothing is deleted. */
+/** Maximum number of queue rows and of unresolved calls. Every page reads all of them. If there are more, no key is deleted. */
 const QUEUED_MAX = 100;
 const UNRESOLVED_MAX = 1_000;
 
@@ -26,7 +26,7 @@ const readProgress: Statement = {
   text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
 };
 
-/** The condition keeps progress that another node has advanced further. */
+/** The condition prevents that a node moves the stored progress back. */
 const setProgress: Statement = {
   name: 'ended-keys.set-progress',
   text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2

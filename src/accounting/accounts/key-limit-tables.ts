@@ -87,7 +87,7 @@ export const TAKEN_OVER = tableColumns({ ...CAPS, ...PERIODS, ...USED });
 const OWN = {
   reservedNano: bigintColumn('reserved_nano'),
   inFlight: countColumn('in_flight'),
-  /** Number of call records that have a use number of this key. */
+  /** Number of calls that this row has counted. Each call record contains its number. */
   useNo: countColumn('use_no'),
 };
 

@@ -74,7 +74,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
   /** Incremented whenever entries are dropped. The result of a pending lookup might be outdated and is not cached. */
   let generation = 0;
-  /** From then on, a cached `isOnlyAccount` is ignored. */
+  /** True once a lookup has found that several accounts exist. Cached values of `isOnlyAccount` are then ignored. */
   let hasSeveralAccounts = false;
 
   const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({

@@ -30,7 +30,7 @@ const COUNTERS = {
   ...OTHERS,
 } as { readonly [Name in Counter]: CounterTerms };
 
-/** SQL: the name of a counter `c` in findings. The place of a counter ends with the start of its period in epoch milliseconds. */
+/** SQL: the description of a counter `c` in findings. `c.place` ends with the start of the counted period in epoch milliseconds. */
 function wordsSql({ of, period }: CounterTerms): string {
   const counted = of === 'charges' ? 'spent' : of;
   if (period === null) return `'${of === 'charges' ? `${counted} in all` : counted}'`;
@@ -43,10 +43,9 @@ const caseOf = (sqlOf: (terms: CounterTerms) => string): string =>
     .map(([counter, terms]) => `when '${counter}' then ${sqlOf(terms)}`)
     .join('\n    ')} end`;
 
-/** `place` names the day, week, month or plan period that the counter counts. */
 interface CounterSql {
   readonly counter: Counter;
-  /** The counted period as text; empty if the counter counts in total. */
+  /** The day, week, month or plan period that the counter counts; empty if the counter counts in total. */
   readonly place: string;
   readonly stored: string;
   /** Names of the period and the amount in `counted_before`. */

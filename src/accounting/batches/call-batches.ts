@@ -29,9 +29,9 @@ interface CallBatchDependencies {
 type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
-/** Records with long ids and many keys must not delay others. */
+/** Limits the time for which settlement records with long ids and many continuation keys delay the other items of a batch. */
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** A record or a reservation without its variable parts. */
+/** Approximate size of a settlement record or a reservation request without its variable parts. */
 const ITEM_BYTES = 1024;
 
 export type CallBatches = ReturnType<typeof createCallBatches>;

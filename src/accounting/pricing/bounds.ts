@@ -34,10 +34,12 @@ export interface BoundingFacts {
 /** Maximum count that is accepted from a provider if the model has no configured limit. */
 export const COUNT_MAX = 10_000_000;
 
-/** Further rounds at the provider and compactions do not raise the bounds. */
+/** Maximum number of server tool uses, and of compactions, that raise the bounds. */
 const ROUNDS_MAX = 100;
 
-/** Each round of a loop at the provider and each compaction can read the context again and write the longest output. */
+/**
+ * Each use of a server tool causes another round. Each round and each compaction can read the whole context and write the maximum output.
+ */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
   const compactions = Math.min(usage.compactions, ROUNDS_MAX);

@@ -15,12 +15,14 @@ export interface ChargeNotes {
   readonly pricedBy?: PricedBy;
   /** Keys of prices that the usage needs and the price list lacks. */
   readonly unpriced?: readonly string[];
-  /** In nano-yuan. Present if the estimated output costs more, which is possible if the model has no output limit. */
+  /**
+   * The reserved amount in nano-yuan. Present if estimated output costs more than this, which is possible if the model has no output limit.
+   */
   readonly reservedNano?: string;
 }
 
 export interface PricedBy extends ServiceTerms, RunStep {
-  /** The tokens of each step, instead of a single step: if the sum of the runs has another step than the runs. */
+  /** The tokens of each price step. Replaces the single step if the runs have other steps than their sum would have. */
   readonly steps?: readonly PricedStep[];
   /** Present if the price table has several prices. */
   readonly images?: readonly PricedImages[];
@@ -37,7 +39,7 @@ export interface PricedImages {
   readonly priceNano: string;
 }
 
-/** In nano-yuan. Price tables are nested. `null`: the model is not charged this way. */
+/** Prices in nano-yuan by name. The value of a price table is an object of the same type. `null`: the model is not charged this way. */
 export interface RecordedPrices {
   readonly [name: string]: string | null | RecordedPrices;
 }

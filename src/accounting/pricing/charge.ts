@@ -13,8 +13,8 @@ import { type StepShare, stepShares } from './step-shares.ts';
 import { factorOf, listOfStep, type SteppedPrices, type TermFactors } from './token-rates.ts';
 
 /**
- * In nano-yuan; token prices are per million tokens. An omitted price has the value of the price that stands in for it, or stays absent for
- * marked units. `null`: the model is not charged this way.
+ * Prices in nano-yuan; token prices are per million tokens. A missing price is replaced by the price that `standIn` names; for units with
+ * `isMarked` it stays absent. `null`: the model is not charged this way.
  */
 export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPrices, keyof UnitPriceFields> {
   readonly perImageNano: ImagePrices | null;

@@ -30,7 +30,7 @@ export class ResponseMemory {
     this.#tenant = tenant;
   }
 
-  /** For a body of this size. Returns false if there is not enough; memory that was reserved earlier stays reserved. */
+  /** Reserves memory for a body of this size. Returns false if there is not enough; earlier reservations stay. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;

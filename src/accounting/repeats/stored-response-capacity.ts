@@ -21,7 +21,7 @@ export const ROW_BYTES = 1_024;
 const ACCOUNTS_MAX = 10_000;
 /** The size is read again after this time, because other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** While the capacity is used up: responses may have expired. */
+/** The shorter interval while the capacity is used up, because stored responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**

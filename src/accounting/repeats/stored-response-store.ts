@@ -132,7 +132,8 @@ const freeLeftClaims: Statement = {
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * A delivered call's end may wait in a journal. Without the claim, a repeat would seem to have replaced it, and it would never be charged.
+ * The end of a delivered call may wait in a journal. If its claim were deleted, that end would be treated as replaced by a repeat, and the
+ * call would never be charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 

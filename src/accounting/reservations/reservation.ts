@@ -80,7 +80,7 @@ export interface CallUse {
 
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** When the same call would be admitted; `soon`: when calls in flight have ended; `null`: waiting does not help. */
+  /** Time at which the limit would admit the same call. `soon`: when calls in flight have ended. `null`: waiting does not help. */
   readonly retryAt: number | 'soon' | null;
   /** The endpoint determines whether the status is 402 or 429. */
   readonly isPaymentRequired?: true;

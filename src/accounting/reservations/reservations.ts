@@ -49,7 +49,10 @@ export function createReservations(options: ReservationsOptions) {
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
   /** Calls of this node that have a reservation or might get one. */
   const known = new Set<string>();
-  /** Admissions with an unknown result. If there are too many, the others are found among the reservations of this node. */
+  /**
+   * Calls whose admission has an unknown result. Above the limit, only `releaseOnce` finds further ones, among the reservations of this
+   * node.
+   */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -75,7 +78,7 @@ export function createReservations(options: ReservationsOptions) {
   ): Promise<(Refusal | null)[]> {
     const termsNow = admissionTerms(options);
     const asked = new AskedAccounts();
-    // The use of limits per minute will have changed when the body has arrived.
+    // Limits per minute are not read: their use can change a lot before the body has arrived.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
@@ -109,7 +112,7 @@ export function createReservations(options: ReservationsOptions) {
           'releasing the reservations of failed admissions failed; retrying',
         );
       }
-      // Recovery releases the others, for example those of locked accounts.
+      // Recovery releases the remaining reservations, for example those of locked accounts.
       if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
     // Runs synchronously after the last check of `doubtful`, so that the next doubtful admission starts another round.

@@ -63,7 +63,7 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
     periodTokens: countColumn('period_tokens'),
     periodReservedTokens: countColumn('period_reserved_tokens'),
     inFlight: countColumn('in_flight'),
-    /** Number of call records that have a use number of this subscription. */
+    /** Number of calls that this subscription has counted. Each call record contains its number. */
     useNo: countColumn('use_no'),
   },
 });
@@ -116,7 +116,7 @@ const NOTES = {
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
   rateTokens: orNull(countColumn('rate_tokens')),
-  /** In the order of `placesOf`; `null` for a place without a token limit. */
+  /** One item per bucket, in the order of `placesOf`; `null` if the bucket has no token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),
 };
 

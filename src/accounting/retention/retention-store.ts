@@ -35,7 +35,7 @@ const READINESS = selection({
 /** Whether records with ids below $1 are all summed, and no such call is in flight. The queue and the reservations have few rows. */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
-/** From then on, late ends of calls of the month write nothing. */
+/** Once this row exists, late ends of calls of the month write nothing. */
 const insertMonth: Statement = {
   name: 'retention.insert-month',
   text: 'insert into dropped_months (month) values ($1::date) on conflict (month) do nothing',

@@ -11,7 +11,7 @@ interface RecoveryOptions {
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   readonly nodeId: string;
   readonly time: () => BillingTime;
-  /** Writes the ends in journals of dead nodes on this machine to the database: the outcome of these calls is known. */
+  /** Settles the calls in the journals of dead nodes on this machine. Their outcome is known, so they are not recorded as unresolved. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
   readonly onUnresolved?: (() => void) | undefined;

@@ -1,5 +1,5 @@
 interface ReplayDependencies<End> {
-  /** Before a round. The pause doubles while the database accepts no end. */
+  /** Pause before a round. It doubles while the database accepts no ends. */
   readonly retryDelayMs: number;
   /** How many of the next ends are tried at once. */
   readonly countAtOnce: (next: readonly End[]) => number;

@@ -18,7 +18,7 @@ export type EndPlace = 'database' | 'journal' | 'nowhere';
 export interface SettlementTiming {
   /** How long the database may take to accept an end before the end goes to the journal. */
   readonly patienceMs?: number;
-  /** Before the database is retried. The pause doubles while the database accepts no ends. */
+  /** Pause before the database is retried. It doubles while the database accepts no ends. */
   readonly retryDelayMs?: number;
   readonly timers?: Timers;
 }

@@ -95,7 +95,7 @@ const lockImported: Statement = {
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
-/** Merges the results of the index calls_by_id in each month. */
+/** Scans the index calls_by_id of each month and merges the results in the order of ids. */
 const sumImported: Statement = {
   name: 'usage.sum-imported',
   text: `with slice as materialized (

@@ -36,7 +36,7 @@ export const tokenCommands = group('token', ABOUT, {
       'revoke a token and the tokens that it created, on every node at once, and suspend the users that it created unless they are confirmed',
     with: {
       '<token>': 'the id, such as tok_01…, or the name',
-      '--keep-made': 'keep and confirm the users and tokens that it created',
+      '--keep-made': 'revoke only this token; the users and tokens that it created are kept and confirmed',
     },
     sends: 'DELETE /tokens/:tokenId',
     query: ['keepMade'],

@@ -93,7 +93,8 @@ async function checkPartitions({ partitions }: Databases): Promise<Finding[]> {
   );
   if (unreached.length === 0) return [ok('partitions', `${partitions.length}, each responds`)];
   const detail = `${unreached.length} of ${partitions.length} cannot be reached: ${unreached.join('; ')}`;
-  const advice = 'Gateways do not start without it, and running ones serve only the accounts of the other partitions.';
+  const advice =
+    'Until every partition can be reached, no gateway starts, and running gateways serve only the accounts of the other partitions.';
   return [failed('partitions', detail, advice)];
 }
 

@@ -30,7 +30,14 @@ export async function examine(
     const [first, ...others] = error.problems;
     const more = others.length === 0 ? '' : `, and ${others.length} more`;
     const detail = `${error.file}:${first!.line}: ${first!.key}: ${first!.message}${more}`;
-    return [versions, failed('configuration', detail, 'See all of it: faregate check. The other checks need it.')];
+    return [
+      versions,
+      failed(
+        'configuration',
+        detail,
+        'To see all problems, run: faregate check. The other checks need a valid configuration.',
+      ),
+    ];
   }
   const { server, database, providers, models, plans } = config;
   const counts = `${count(providers, 'provider')}, ${count(models, 'model')}, ${count(plans, 'plan')}`;

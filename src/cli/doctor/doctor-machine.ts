@@ -127,7 +127,11 @@ export async function checkAddress({ host, port }: Pick<Config['server'], 'host'
   const failure = await tryToListen(host, port);
   if (failure === null) return ok('address', `${address} is free`);
   if (failure.code !== 'EADDRINUSE') {
-    return failed('address', `${address} cannot be used: ${errorText(failure)}`, 'Choose others with HOST and PORT.');
+    return failed(
+      'address',
+      `${address} cannot be used: ${errorText(failure)}`,
+      'Choose another address with HOST and PORT.',
+    );
   }
   if (await isGateway(host, port)) return ok('address', `a gateway listens on ${address}`);
   const advice = 'Stop the program that listens there, or choose another port with PORT.';

@@ -20,7 +20,7 @@ import { freeUser, isRoot, type ServerUser } from './server-user.ts';
  * another user must not read root's journal, spool and tokens. Root's cluster is therefore elsewhere, and belongs to an unused user id.
  */
 export interface Place {
-  /** Created for this cluster only. If root created it, the server's group can enter it. */
+  /** A directory that contains only this cluster. If root created the directory, the server's group can enter it. */
   readonly home: string;
   readonly cluster: string;
   readonly user: ServerUser;
@@ -149,7 +149,7 @@ export function knownPlace(dataDir: string, home: string | null): Place {
 function cannotMake(path: string, error: unknown): Error {
   if (error instanceof LocalServerError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  const remedy = `Run as an ordinary user, whose database is in the data directory, or ${USE_A_SERVER}.`;
+  const remedy = `Run as an ordinary user: the database is then in the data directory. Or ${USE_A_SERVER}.`;
   if (code === 'EROFS') {
     return new LocalServerError(
       `The directory ${path} for root's databases cannot be created: the file system is read-only`,

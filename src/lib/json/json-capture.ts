@@ -42,7 +42,7 @@ const NONE = -1;
 const ITEM_DEPTH = 2;
 /** Twice the limit for requests, because a response may contain a nested copy of the request. */
 const DEPTH_MAX = 512;
-/** States of `#mark`: the next token cannot complete a mark; it is the value of a mark; it is within that value. */
+/** Position relative to a mark (see `MarkedMember`): the next token is not the value of a mark, is the value, or is within the value. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
@@ -135,7 +135,7 @@ export class JsonCapture {
     return this.#members.count(key);
   }
 
-  /** Number of items so far that contain a name of this group of `holding`. */
+  /** Number of items so far that contain a name of the group. Groups are defined by the option `holding`. */
   holding(group: string): number {
     return this.#holdings?.count(group) ?? 0;
   }

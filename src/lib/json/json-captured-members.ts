@@ -12,7 +12,10 @@ interface KeptMembers {
   readonly keptBytesMax: number;
 }
 
-/** A member that is marked if an object in it, at any depth, has one of `marks` with a string, or with a non-empty array or object. */
+/**
+ * A member that is marked if it contains a mark: a member of an object at any depth, with a name in `marks` and a string or a non-empty
+ * array or object as value.
+ */
 export interface MarkedMember {
   readonly name: string;
   /** `null`: the member is never marked. */

@@ -66,7 +66,7 @@ const VALUE_STEPS = 4;
 const KEY_STEP_BYTES = 8;
 const SHORT_KEY_BYTES = 64;
 
-/** Number of bytes of a string that are read one by one. For longer strings, reading words is faster. */
+/** Number of bytes of a string that are read one by one. For longer strings, reading four bytes at a time is faster. */
 const SHORT_BYTES = 32;
 
 /** Scanning a value of this size takes about as long as looking up its end. */
@@ -115,10 +115,10 @@ export function scanJson(
 }
 
 class JsonScanner {
-  /** Ends with the text. */
+  /** The bytes up to the end of the text. */
   readonly #bytes: Buffer;
   readonly #end: number;
-  /** `#bytes` as words from `#firstWord` on, for long strings. */
+  /** View of `#bytes` as 32-bit integers, from offset `#firstWord` on, for the search in long strings. */
   #words: Int32Array | null = null;
   #firstWord = 0;
   readonly #limits: JsonScanLimits;
@@ -127,7 +127,7 @@ class JsonScanner {
   #steps = 0;
   readonly #stepsMax: number;
   readonly #longValues: number[] = [];
-  /** For each open container, the innermost last: the index of `#longValues` for its end. */
+  /** For each open container, the innermost last: the index in `#longValues` where its end will be stored. */
   readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {

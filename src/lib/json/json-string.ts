@@ -14,13 +14,13 @@ const NONE = -1;
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** Number of bytes that are read one by one. For longer texts, reading words is faster. */
+/** Number of bytes that are read one by one. For longer texts, reading four bytes at a time is faster. */
 const SHORT_BYTES = 32;
 const NO_WORDS: Int32Array = new Int32Array(0);
 
 /** Finds the ends of plain text, chunk by chunk. */
 export class PlainTexts {
-  /** The chunk as words from `#firstWord` on. */
+  /** View of the chunk as 32-bit integers, from offset `#firstWord` on. */
   #words = NO_WORDS;
   #firstWord = NONE;
 
@@ -45,7 +45,7 @@ export class PlainTexts {
   }
 }
 
-/** Like `PlainTexts.endFrom`. `words`: the chunk as words from `firstWord` on. */
+/** Like `PlainTexts.endFrom`. `words`: view of the chunk as 32-bit integers, from offset `firstWord` on. */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;

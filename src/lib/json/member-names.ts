@@ -1,13 +1,13 @@
 import { foldedName } from '../folded-name.ts';
 import { decodeString } from './json-string.ts';
 
-/** Member names to search for as bytes. `*` before a name matches any beginning; names without `*` take precedence. */
+/** Member names to search for in the bytes of a JSON text. `*name` matches every member whose name ends with `name`; exact matches win. */
 export class MemberNames {
   /** All instances. Tests generate bodies from them. */
   static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
   readonly #folded: readonly string[];
-  /** A hash table with linear probing, from folded names without `*` to their indexes. */
+  /** A hash table with linear probing. Maps the case-folded names that do not begin with `*` to their indexes in `names`. */
   readonly #slots: Int16Array;
   /** Indexes of the names that begin with `*`. */
   readonly #suffixes: readonly number[];

@@ -133,7 +133,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
-      // More tool uses may have appeared since the usage.
+      // More tool uses may have appeared since usage was reported.
       if (usage !== null) usage = readUsage();
       return meaning;
     }

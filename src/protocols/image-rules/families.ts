@@ -140,7 +140,7 @@ export const imageFamilies: readonly ImageFamily[] = [
     sizes: { named: standardSizes, limits: limitsOf25 },
   },
   {
-    // The vendor documents no values for these models.
+    // The vendor documents neither the qualities nor the sizes of these models.
     ...gptImage,
     name: 'newer GPT Image models',
     ids: idsOf('(?:gpt-image-2\\.6-[a-z]+|chatgpt-image-latest)'),

@@ -8,7 +8,7 @@ import type { WrittenRules } from './written-paths.ts';
 /** Members of a non-streaming response that were kept while it was relayed. */
 export interface ReadResponse {
   member(name: string): unknown;
-  /** Whether the member contains a marker of `keepMarked`. */
+  /** Whether the member contains one of the marks of `keepMarked`. */
   isMarked(name: string): boolean;
   count(name: string): number | null;
   /** Number of items that contain a member of a group (`ResponseReading.holding`). */
@@ -18,7 +18,7 @@ export interface ReadResponse {
 export interface ResponseReading {
   /** Top-level members to keep. They must be small. */
   readonly keep: readonly string[];
-  /** A member to keep if it contains a marker and is small. The charge must not depend on it. */
+  /** A member to keep if it contains a mark and is small. The charge must not depend on it. */
   readonly keepMarked?: MarkedMember;
   /** Arrays of any size whose items are counted. */
   readonly count: readonly string[];

@@ -34,7 +34,7 @@ export class WrittenJson {
   readonly #isInLines: boolean;
   #state = VALUE;
   #node: PathNode | null;
-  /** Open containers that are on a path: objects, or the items of arrays. */
+  /** The path nodes of the open containers: of objects, or of the items of arrays. */
   readonly #open: PathNode[] = [];
   readonly #isObject: boolean[] = [];
   #depth = 0;
@@ -119,7 +119,7 @@ export class WrittenJson {
     return bytes.length;
   }
 
-  /** Reads a key. Skips members that are on no path. */
+  /** Reads a key. If no path contains it, skips its member. Returns the offset at which reading continues. */
   #key(bytes: Buffer, start: number, isLast: boolean): number {
     const node = this.#open[this.#depth - 1]!;
     let from = start;
@@ -128,7 +128,7 @@ export class WrittenJson {
       while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
       if (bytes[at] !== QUOTE) {
         if (at === bytes.length && !isLast && at - from <= SELECTOR_BYTES_MAX) return this.#cut(bytes, from);
-        // The key is too long or contains an escape, so it is on no path.
+        // No path contains a key that is this long or has an escape.
         this.#node = null;
         this.#beginString(NONE, NONE, AFTER_KEY);
         return from + 1;

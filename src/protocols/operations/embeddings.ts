@@ -6,7 +6,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Embeddings (contract 4.2) of a text, a list of tokens, or a list of either. */
+/** Embeddings (contract 4.2). The input is one text or several, each as a string or as a list of tokens. */
 export const embeddings = jsonOperation({
   name: 'embeddings',
   protocol: chatProtocol,

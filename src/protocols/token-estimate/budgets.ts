@@ -29,12 +29,12 @@ export const BUDGETS = {
   responsesTools: {
     tokens: 32,
     when: 'once if a responses body has tools',
-    why: 'higher than 24, which was fitted for gpt-5',
+    why: 'higher than the number fitted for gpt-5, 24',
   },
   responsesTool: {
     tokens: 12,
     when: 'for every tool of a responses body, in addition to its text',
-    why: 'higher than 6, which was fitted for each further tool; older counting rules use 9',
+    why: 'higher than the number fitted for gpt-5 (6), and than that of older counting rules (9)',
   },
   messagesTools: {
     tokens: 810,

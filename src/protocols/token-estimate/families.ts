@@ -19,7 +19,7 @@ export const FAMILIES: readonly Family[] = [
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,
-    source: 'the same numbers; Claude 4.7 introduced a newer tokenizer',
+    source: 'the numbers for Claude up to 3.7: the tokenizer changed only with Claude 4.7',
   },
   {
     name: 'Claude 4.7 and later, Fable, Mythos',

@@ -2,7 +2,7 @@ import { isRecord } from '../../lib/json/json.ts';
 
 interface StructureSink {
   readonly write: (json: string) => void;
-  /** Whether the sink has counted a string or object in another way; `""` is then written in its place. */
+  /** Returns true if the sink has counted the value in another way. `""` is then written instead of the value. */
   readonly takes: (value: string | Record<string, unknown>, key: string) => boolean;
 }
 

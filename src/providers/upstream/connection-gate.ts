@@ -16,8 +16,8 @@ interface Entrant {
 
 /**
  * Limits the concurrent calls to a provider. Further calls wait in a queue whose length and waiting time are limited. Accounts share calls
- * and queue, and are served in turn. An account with unlimited demand leaves the last eighth of both to others, each of which waits for at
- * most one of its calls.
+ * and queue, and are served in turn. An account with unlimited demand leaves the last eighth of both to other accounts, and a call of such
+ * an account waits for at most one call of the first account.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;

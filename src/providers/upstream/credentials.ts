@@ -4,7 +4,7 @@ import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimi
 
 /** The operator's credentials at a provider, in rotation. Refused ones and those with a cooldown are used if there is no other. */
 
-/** Time for which a refused credential is skipped if there are others. */
+/** Time for which a refused credential is skipped while others are available. */
 export const REFUSED_MS = 10 * 60_000;
 
 export interface CredentialStatus {

@@ -37,7 +37,7 @@ const SENT_CHUNK_BYTES = 64 * 1024;
 
 /** Limits the bytes that all exchanges read per iteration of the event loop. Node reads up to 32 times from a fast socket. */
 const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
-/** Bytes of a response before it may be paused in favor of others. */
+/** Bytes of a response that are read before the response may be paused for other responses. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
 /** Fixed cost of a chunk against the limit, in bytes. */
 const CHUNK_COST_BYTES = 256;

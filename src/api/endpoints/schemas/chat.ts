@@ -71,7 +71,9 @@ export const chatResponse = z
 export const embeddingsRequest = z
   .looseObject({
     model,
-    input: z.union([z.string(), z.array(z.unknown())]).describe('A text, tokens, or a list of either.'),
+    input: z
+      .union([z.string(), z.array(z.unknown())])
+      .describe('One text or several, each as a string or as a list of tokens.'),
   })
   .meta({ id: 'EmbeddingsRequest', examples: [{ model: 'test-embeddings', input: 'Hello' }] });
 
