@@ -87,9 +87,9 @@ for (const mode of ['file', 'database'] as const) {
     }
     async function useCatalog(text: string): Promise<void> {
       if (mode === 'file') return writeFileSync(file, text);
-      const revisions = createRevisionStore(inOneDatabase(stored.database).directory);
+      const revisions = createRevisionStore(inOneDatabase(stored.database).directory, { leadMs: 0 });
       const base = (await revisions.last())?.number ?? null;
-      await revisions.insert({ text, source: 'file', base, reason: null, createdBy: 'test', inForceAtMs: null });
+      await revisions.insert({ text, source: 'push', base, reason: null, createdBy: 'test', inForceAtMs: null });
     }
     const reloaded = async (): Promise<string> =>
       (await admin('GET', '/config')).body.config.providers.acme?.apiKey.secret;
@@ -158,6 +158,13 @@ for (const mode of ['file', 'database'] as const) {
     });
 
     it('that is missing leaves the catalog before in force, until it is set', async () => {
+      if (mode === 'database') {
+        const checked = await admin('POST', '/catalog/check', { base: 1, text: CATALOG(provider.url, 'later') });
+        assert.deepEqual(
+          checked.body.problems.map(({ line, key }: { line: number; key: string }) => [line, key]),
+          [[3, 'providers.acme.apiKey.secret']],
+        );
+      }
       await useCatalog(CATALOG(provider.url, 'later'));
       const line = mode === 'file' ? 'faregate.yaml:3' : 'revision 2:3';
       const problem = 'providers.acme.apiKey.secret: There is no sealed secret with this name';
