@@ -158,6 +158,13 @@ for (const mode of ['file', 'database'] as const) {
     });
 
     it('that is missing leaves the catalog before in force, until it is set', async () => {
+      if (mode === 'database') {
+        const checked = await admin('POST', '/catalog/check', { base: 1, text: CATALOG(provider.url, 'later') });
+        assert.deepEqual(
+          checked.body.problems.map(({ line, key }: { line: number; key: string }) => [line, key]),
+          [[3, 'providers.acme.apiKey.secret']],
+        );
+      }
       await useCatalog(CATALOG(provider.url, 'later'));
       const line = mode === 'file' ? 'faregate.yaml:3' : 'revision 2:3';
       const problem = 'providers.acme.apiKey.secret: There is no sealed secret with this name';

@@ -27,14 +27,14 @@ const DRAFT = 'the catalog';
 
 const IS_SECRET =
   'A revision cannot contain a secret, because everybody who reads the catalog could see it. Refer to it: ${NAME} is a variable of the environment ' +
-  'of each node, { file: PATH } a file.';
+  'of each node, { file: PATH } a file, { secret: NAME } a sealed secret.';
 
 /** Reads texts of the catalog as this process would use them. */
 export class CatalogReader {
   readonly #catalog: NodeCatalog;
   readonly #isServing: boolean;
 
-  /** @param isServing whether the process calls providers. If it does not, missing variables and credential files are no problem. */
+  /** @param isServing whether the process calls providers. If it does not, missing variables, credential files and sealed secrets are no problem. */
   constructor(catalog: NodeCatalog, { isServing }: { readonly isServing: boolean }) {
     this.#catalog = catalog;
     this.#isServing = isServing;
@@ -75,7 +75,11 @@ export class CatalogReader {
       node !== null && mode === 'database' ? node.text : BARE_FILE,
       node?.file ?? '',
       isStrict ? environment : withPlaceholders(environment, text),
-      { withoutCredentialFiles: !isStrict, catalog: { name: DRAFT, text } },
+      {
+        withoutCredentialFiles: !isStrict,
+        secrets: isStrict ? node?.secrets : undefined,
+        catalog: { name: DRAFT, text },
+      },
     );
   }
 }
