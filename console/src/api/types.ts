@@ -116,6 +116,8 @@ export type RevisionSummary = { readonly number: number; readonly source: 'push'
 
 export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null })[] };
 
+export type SealedSecret = { readonly name: string; readonly status: 'current_key' | 'earlier_key' | 'unreadable'; readonly providers: readonly string[]; readonly createdAt: Instant; readonly changedAt: Instant; readonly by: string; readonly byId: string | null };
+
 export type Session = { readonly id: string; readonly isThisOne: boolean; readonly createdAt: Instant; readonly lastSeenAt: Instant; readonly expiresAt: Instant; readonly clientAddress: string | null; readonly userAgent: string | null };
 
 export type Statement = { readonly accountId: string; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant })[]; readonly areEntriesCut: boolean; readonly models: readonly UsageGroup[]; readonly completeUntil: Instant | null };
@@ -775,6 +777,34 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly model?: string | null | undefined; readonly operation?: string | null | undefined };
     response: ProviderTest;
+  };
+  /** List sealed secrets without their values. */
+  'GET /admin/v1/secrets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly SealedSecret[] };
+  };
+  /** Set a sealed secret, which credentials of providers can name; nodes use the value at once. */
+  'PUT /admin/v1/secrets/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly value: string };
+    response: SealedSecret;
+  };
+  /** Delete a sealed secret that no provider uses. */
+  'DELETE /admin/v1/secrets/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: null;
+  };
+  /** Seal all secrets with the first key of this node, one after another. */
+  'POST /admin/v1/secrets/rotate': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly resealed: number; readonly unreadable: readonly string[] };
   };
   /** List usage without a price, as seen by this node since its start. */
   'GET /admin/v1/unpriced': {
