@@ -9,6 +9,7 @@ import type { NodeCatalog } from '../../config/revisions/node-catalog.ts';
 import type { NewRevision, Revision, RevisionStore } from '../../config/revisions/revisions-store.ts';
 import type { Config } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { isStorable } from '../../lib/plain-text.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { startMs } from '../../providers/catalog/catalog.ts';
@@ -16,6 +17,7 @@ import { costOfExample } from '../../providers/catalog/example-cost.ts';
 import { type AdminContext, type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
+import { storable } from '../management/storable.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
 import {
   type ChangedCatalogResponse,
@@ -41,18 +43,23 @@ const revisionNumber = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGE
 
 const edit = z.strictObject({
   path: z
-    .array(z.union([z.string().max(1_000), z.int().min(0)]))
+    .array(z.union([storable(z.string().max(1_000)), z.int().min(0)]))
     .min(1)
     .max(16),
-  value: z.unknown().optional().describe('Absent: the setting is deleted.'),
+  value: z
+    .unknown()
+    .refine(isStorableValue, 'Must be well-formed text without zero bytes.')
+    .optional()
+    .describe('Absent: the setting is deleted.'),
 });
 
 const draft = {
-  base: revisionNumber.nullable().describe('The revision that the text or the edits start from; null: there is none.'),
-  text: z.string().optional().describe('The whole text. Either this or `edits`.'),
+  base: z.int().min(1).nullable().describe('The revision that the text or the edits start from; null: there is none.'),
+  text: storable(z.string()).optional().describe('The whole text. Either this or `edits`.'),
   edits: z.array(edit).max(1_000).optional(),
 };
-const checkBody = z.strictObject(draft);
+const EXAMPLE = { base: null, text: 'billing: { timezone: Asia/Shanghai }\n' };
+const checkBody = z.strictObject(draft).meta({ examples: [EXAMPLE] });
 type Draft = z.infer<typeof checkBody>;
 
 const inForceAt = z
@@ -60,17 +67,19 @@ const inForceAt = z
   .nullish()
   .describe('An instant, or a day in the billing time zone. Absent: at once.');
 
-const newRevision = z.strictObject({
-  ...draft,
-  reason: shortText.nullish(),
-  inForceAt,
-  isMove: z
-    .boolean()
-    .optional()
-    .describe(
-      'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
-    ),
-});
+const newRevision = z
+  .strictObject({
+    ...draft,
+    reason: shortText.nullish(),
+    inForceAt,
+    isMove: z
+      .boolean()
+      .optional()
+      .describe(
+        'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
+      ),
+  })
+  .meta({ examples: [{ ...EXAMPLE, reason: 'the billing day is in Shanghai' }] });
 const rollbackBody = z.strictObject({ reason: shortText.nullish(), inForceAt });
 type InForceAt = z.infer<typeof inForceAt>;
 
@@ -210,7 +219,9 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
       query: difference,
       response: z.strictObject({ changes: changeList }),
       async run({ query: { from, to } }) {
-        const [before, after] = [await require(from), await require(to)];
+        const [before, after] = await Promise.all([revisions.find(from), revisions.find(to)]);
+        if (before === null) throw invalidRequest(`from: There is no revision ${from}.`, 'from');
+        if (after === null) throw invalidRequest(`to: There is no revision ${to}.`, 'to');
         return { changes: changesToWire(changesBetween(before, after.text)) };
       },
     }),
@@ -368,4 +379,12 @@ function examplesOf(start: Config | null, config: Config, changes: readonly Cata
     const former = start && costOfExample(start, model, nowMs);
     return [{ model, before: former && formatYuan(former.nowNano), now: formatYuan(cost.nowNano), later }];
   });
+}
+
+/** Whether a value contains only texts and numbers that the text of a revision can contain. */
+function isStorableValue(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value);
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorableValue(member));
 }
