@@ -9,7 +9,7 @@ import { type Replacement, replaceOnLoad } from './replace-on-load.ts';
 /** The parts to remove, separated by commas. */
 export const ABLATED = 'FAREGATE_BENCH_ABLATED';
 
-const PREPARED = ['model', 'routes', 'price', 'basis', 'inner', 'estimate', 'reservation', 'hasSeveralMakers'];
+const PREPARED = ['catalog', 'model', 'routes', 'inner', 'pricing', 'hasSeveralMakers'];
 
 /** By part: the code that it replaces. The start fails if the source no longer contains it. */
 export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
@@ -23,7 +23,7 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
   preparation: [
     {
       file: 'calls/preparation.ts',
-      code: 'const { policy, principal, input, settings } = call;\n    const named',
+      code: 'call.catalog = settings.catalog.of(principal.groupId);',
       by: `const first = globalThis.preparedCall;
     if (first !== undefined) {
       call.startedAtMs = this.#dependencies.clock.nowMs();
@@ -32,7 +32,7 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
       return;
     }
     globalThis.preparedCall = call;
-    const { policy, principal, input, settings } = call;\n    const named`,
+    call.catalog = settings.catalog.of(principal.groupId);`,
     },
   ],
   admission: [

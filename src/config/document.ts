@@ -1,4 +1,5 @@
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
@@ -40,7 +41,7 @@ export interface ConfigDocument {
 }
 
 /** Variables are expanded. Numbers stay text, because floats would be imprecise: `0.0000001` would become `1e-7`. */
-export function readDocument(text: string, environment: Environment): ConfigDocument {
+export function readDocument(text: string, environment: Environment, refuse: RefuseVariable = allow): ConfigDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -53,7 +54,7 @@ export function readDocument(text: string, environment: Environment): ConfigDocu
   const syntaxProblems = readSyntaxErrors(document, text, lineAt);
   if (syntaxProblems.length > 0) return { value: undefined, problems: syntaxProblems, locate: nowhere };
 
-  const visitor = new Visitor(document, environment, lineAt);
+  const visitor = new Visitor(document, environment, refuse, lineAt);
   visitor.visit(document.contents, [], 1);
   let value: unknown;
   if (visitor.problems.every((problem) => !problem.isFatal)) {
@@ -70,6 +71,11 @@ export function readDocument(text: string, environment: Environment): ConfigDocu
   }
   return { value, problems: visitor.problems, locate: (path) => locate(path, document, visitor, lineAt) };
 }
+
+/** Why a variable cannot be used at a path; `null` if it can. */
+export type RefuseVariable = (path: Path, name: string) => string | null;
+
+const allow: RefuseVariable = () => null;
 
 const nowhere = (): Place => ({ path: [], line: 0, found: null });
 
@@ -143,6 +149,13 @@ interface VisitedProblem extends DocumentProblem {
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
+/** Whether a value of the file contains a variable. Anchors come before their aliases, so the variables in them were found. */
+function hasVariable(node: unknown, written: ReadonlyMap<Scalar, string>): boolean {
+  if (isScalar(node)) return written.has(node);
+  if (isMap(node)) return node.items.some(({ value }) => hasVariable(value, written));
+  return isSeq(node) && node.items.some((item) => hasVariable(item, written));
+}
+
 /**
  * Duplicate keys are rejected. `${NAME}` and `${NAME:-default}` are expanded in values that are already parsed, so the value of a variable
  * cannot become YAML.
@@ -153,11 +166,18 @@ class Visitor {
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
+  readonly #refuse: RefuseVariable;
   readonly #lineAt: (offset: number) => number;
 
-  constructor(document: Document, environment: Environment, lineAt: (offset: number) => number) {
+  constructor(
+    document: Document,
+    environment: Environment,
+    refuse: RefuseVariable,
+    lineAt: (offset: number) => number,
+  ) {
     this.#document = document;
     this.#environment = environment;
+    this.#refuse = refuse;
     this.#lineAt = lineAt;
   }
 
@@ -166,11 +186,7 @@ class Visitor {
     else if (isSeq(node))
       for (const [index, item] of node.items.entries()) this.visit(item, [...path, index], parentLine);
     else if (isScalar(node)) this.#visitScalar(node, path);
-    else if (isAlias(node) && node.resolve(this.#document) === undefined) {
-      const line = node.range ? this.#lineAt(node.range[0]) : parentLine;
-      const message = 'Unknown anchor. Put text that begins with * in quotes.';
-      this.#report(path, line, message, true);
-    }
+    else if (isAlias(node)) this.#visitAlias(node, path, parentLine);
   }
 
   #visitMap(map: YAMLMap, path: Path, parentLine: number): void {
@@ -197,6 +213,16 @@ class Visitor {
     }
   }
 
+  #visitAlias(node: Alias, path: Path, parentLine: number): void {
+    const line = node.range ? this.#lineAt(node.range[0]) : parentLine;
+    const target = node.resolve(this.#document);
+    if (target === undefined) {
+      this.#report(path, line, 'Unknown anchor. Put text that begins with * in quotes.', true);
+    } else if (this.#refuse !== allow && hasVariable(target, this.written)) {
+      this.#report(path, line, 'An alias cannot repeat a value with a variable. Write it again.', true);
+    }
+  }
+
   #visitScalar(node: Scalar, path: Path): void {
     // A key without a value is absent, such as a section whose lines are all commented out.
     if (node.value === null) node.value = undefined;
@@ -215,6 +241,8 @@ class Visitor {
     else {
       node.value = written.replaceAll(VARIABLE, (_match, name: string, fallback: string | undefined) => {
         if (fallback?.includes('${')) return fail(`A default cannot contain a variable. ${VARIABLE_FORM}`);
+        const refused = this.#refuse(path, name);
+        if (refused !== null) return fail(refused);
         // Inherited members such as "constructor" are not strings.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isRecord } from '../lib/json/json.ts';
 import { escapeText } from '../lib/plain-text.ts';
+import { fileBreaches, variableBreach } from './catalog-sources.ts';
 import { type ConfigDocument, describeText, type Environment, type Path, readDocument } from './document.ts';
 import { isPem } from './fields.ts';
 import { credentialFilesOf, type OpenedSecrets, resolveCredentials } from './provider-credentials.ts';
@@ -79,6 +80,8 @@ export interface CatalogText {
   /** For messages, such as `revision 7`. */
   readonly name: string;
   readonly text: string;
+  /** Values for the variables of a text that is only compared. It may name any variable and file. */
+  readonly placeholders?: Environment;
 }
 
 /** @throws ConfigError with all problems */
@@ -119,7 +122,7 @@ export function parseConfigText(
   environment: Environment,
   { withoutCredentialFiles = false, secrets, catalog, ...overrides }: ConfigOptions = {},
 ): ParsedConfig {
-  const document = withCatalog(readDocument(text, environment), catalog, environment);
+  const document = withCatalog(readDocument(text, environment), catalog, environment, file);
   const problems = document.problems.map(({ path, line, message, revision }) =>
     problemAt({ path, line, revision }, message),
   );
@@ -161,7 +164,12 @@ interface ConfigSource extends Omit<ConfigDocument, 'locate' | 'problems'> {
 }
 
 /** The file, with the sections of the catalog from the database if it is there. */
-function withCatalog(file: ConfigDocument, catalog: CatalogText | undefined, environment: Environment): ConfigSource {
+function withCatalog(
+  file: ConfigDocument,
+  catalog: CatalogText | undefined,
+  environment: Environment,
+  configFile: string,
+): ConfigSource {
   const sections = isRecord(file.value) ? file.value : {};
   if (sections.catalog !== 'database') return file;
   const misplaced = (path: string, message: string, document: ConfigDocument, revision?: string) => ({
@@ -173,16 +181,22 @@ function withCatalog(file: ConfigDocument, catalog: CatalogText | undefined, env
     misplaced(name, IN_DATABASE, file),
   );
   if (catalog === undefined) return { ...file, problems: [...file.problems, ...ofFile] };
-  const { name: revision, text } = catalog;
-  const document = readDocument(text, environment);
+  const { name: revision, text, placeholders } = catalog;
+  const document =
+    placeholders === undefined ? readDocument(text, environment, variableBreach) : readDocument(text, placeholders);
   const given = isRecord(document.value) ? document.value : {};
   const ofNode = Object.keys(given)
     .filter((name) => !isCatalogSection(name))
     .map((name) => misplaced(name, IN_FILE, document, revision));
   const inCatalog = document.problems.map((problem) => ({ ...problem, revision }));
+  const outside = (placeholders === undefined ? fileBreaches(given, configFile) : []).map(({ path, message }) => ({
+    ...document.locate(path),
+    revision,
+    message,
+  }));
   return {
     value: { ...sections, ...given },
-    problems: [...file.problems, ...ofFile, ...ofNode, ...inCatalog],
+    problems: [...file.problems, ...ofFile, ...ofNode, ...inCatalog, ...outside],
     locate: (path) => (isCatalogSection(path[0]) ? { ...document.locate(path), revision } : file.locate(path)),
   };
 }

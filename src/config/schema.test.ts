@@ -118,6 +118,8 @@ describe('retention', () => {
 describe('configSchema', () => {
   it('reads a complete example, with units in the types', () => {
     assert.deepEqual(parse(EXAMPLE), {
+      catalog: 'file',
+      groups: {},
       server: {
         host: '127.0.0.1',
         port: 8080,

@@ -36,6 +36,13 @@ const lockNodes: Statement = {
   text: 'lock table nodes, database_identity in share row exclusive mode',
 };
 
+/** A gateway that was started once has recorded the catalog of its configuration file. The import brings other records. */
+const deleteFileRecords: Statement = {
+  name: 'import.delete-file-records',
+  text: `delete from catalog_revisions where source = 'file'
+  and not exists (select from catalog_revisions other where other.source <> 'file')`,
+};
+
 const ofEachTable = (home: Home, what: string, read: (table: ExportedTable) => string): Statement => ({
   name: `import.${what}-${home}`,
   text: tablesIn(home).map(read).join('\nunion all '),
@@ -175,6 +182,10 @@ async function createWriter(directory: LongTransaction) {
       await directory.query(lockNodes);
     },
     runningNodes: async () => (await directory.query<{ id: string }>(listNodes)).map(({ id }) => id),
+    /** Deletes what a gateway writes when it starts on an empty database. */
+    async deleteStartRecords(): Promise<void> {
+      await directory.query(deleteFileRecords);
+    },
     async filledTables(): Promise<string[]> {
       const filled = new Set<string>();
       for await (const [rows] of ofEachHome<{ name: string }>(listFilled))

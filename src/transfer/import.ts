@@ -113,6 +113,7 @@ async function requireEmpty(writer: ImportWriter): Promise<void> {
       `Gateways are running on this database: ${nodes.join(', ')}. Stop them first; an import requires a new database.`,
     );
   }
+  await writer.deleteStartRecords();
   const filled = await writer.filledTables();
   if (filled.length === 0) return;
   throw new TransferError(

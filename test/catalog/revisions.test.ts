@@ -32,7 +32,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
 
   before(async () => {
     stored = await createTestDatabase();
-    [one, two] = [await start({ ...CREDENTIALS, ONLY_ON_NODE_ONE: 'provider-secret-key-3' }), await start()];
+    [one, two] = [await start({ ...CREDENTIALS, ONLY_ON_NODE_ONE_KEY: 'provider-secret-key-3' }), await start()];
     for (const { provider } of [one, two]) provider.respond = json(200, chatCompletion(USAGE));
     account = await one.createAccount();
     first = catalogText(one.provider.url);
@@ -194,7 +194,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
   });
 
   it('keeps the earlier revision on a node that cannot use one, and the node says so', async () => {
-    const foreign = priced('2').replace('CHATTY_KEY', 'ONLY_ON_NODE_ONE');
+    const foreign = priced('2').replace('CHATTY_KEY', 'ONLY_ON_NODE_ONE_KEY');
     assert.equal((await push(foreign)).status, 201);
     await applied(6, [one]);
     await until(async () => (await revisionMetrics(two)).failed === 6);
@@ -202,7 +202,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     assert.equal(await charge(two), costNano({ input: 1_000, output: 100 }));
     const ready = await fetch(`${two.url}/readyz`);
     assert.equal(ready.status, 200);
-    assert.match(await ready.text(), /cannot use revision 6 of the catalog: .*ONLY_ON_NODE_ONE/s);
+    assert.match(await ready.text(), /cannot use revision 6 of the catalog: .*ONLY_ON_NODE_ONE_KEY/s);
     const { failed } = (await two.admin('GET', '/catalog')).body;
     assert.equal(failed.number, 6);
     assert.equal((await push(priced('2'))).body.number, 7);

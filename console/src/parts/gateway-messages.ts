@@ -21,6 +21,13 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no member {}.': '没有成员 {1}。',
   'There is no invitation {}.': '没有邀请 {1}。',
   'There is no revision {}.': '没有第 {1} 版目录。',
+  'There is no sealed secret {}.': '没有密封的密钥 {1}。',
+  'There are {} secrets already, which is the limit. Delete one first.':
+    '已有 {1} 个密封的密钥，达到上限。请先删除一个。',
+  'This secret is used by: {}. Give these providers another credential first.':
+    '此密钥正被使用：{1}。请先为这些供应商换用其他凭据。',
+  'A name has up to 64 letters, digits and the characters . _ - and starts with a letter or digit.':
+    '名称最多 64 个字符，可用字母、数字、点、下划线和连字符，并以字母或数字开头。',
   'Send either the whole text, or edits.': '请提交完整文本或修改项，二者选一。',
   'This instant has passed. Leave it out to put the revision in force at once.': '该时刻已过。不填写则立即生效。',
   'This process does not serve a configuration file.': '此进程没有使用配置文件。',

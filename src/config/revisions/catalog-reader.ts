@@ -61,24 +61,26 @@ export class CatalogReader {
   /** The configuration with a text that this process need not be able to use; `null`: it is not valid. */
   read(text: string): Config | null {
     try {
-      return this.#parse(text, false);
+      // Differences are shown, so they contain no variable of this machine.
+      return this.#parse(text, false, placeholdersOf(text));
     } catch (error) {
       if (error instanceof ConfigError) return null;
       throw error;
     }
   }
 
-  #parse(text: string, isStrict: boolean): Config {
+  /** @param placeholders values for the variables of a text that is only compared; absent: those of this machine */
+  #parse(text: string, isStrict: boolean, placeholders?: Environment): Config {
     const { node, mode } = this.#catalog;
     const environment = node?.environment ?? {};
     return parseConfig(
       node !== null && mode === 'database' ? node.text : BARE_FILE,
       node?.file ?? '',
-      isStrict ? environment : withPlaceholders(environment, text),
+      isStrict ? environment : { ...placeholdersOf(text), ...withoutEmpty(environment) },
       {
         withoutCredentialFiles: !isStrict,
         secrets: isStrict ? node?.secrets : undefined,
-        catalog: { name: DRAFT, text },
+        catalog: { name: DRAFT, text, ...(placeholders !== undefined && { placeholders }) },
       },
     );
   }
@@ -103,10 +105,12 @@ function toCatalogProblem(
 
 const VARIABLES = /\$\{(\w+)\}/g;
 
-/** Fills variables that are not set, such as those that only the environment of the gateway has. The values are valid credentials and addresses. */
-function withPlaceholders(environment: Environment, text: string): Environment {
+/** Values for all variables of a text, which are valid credentials and addresses. */
+function placeholdersOf(text: string): Environment {
   const names = [...text.matchAll(VARIABLES)].map(([, name]) => name!);
-  const placeholders = names.map((name) => [name, `https://${name.toLowerCase().replaceAll('_', '-')}.invalid`]);
-  const set = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
-  return { ...Object.fromEntries(placeholders), ...Object.fromEntries(set) };
+  return Object.fromEntries(names.map((name) => [name, `https://${name.toLowerCase().replaceAll('_', '-')}.invalid`]));
+}
+
+function withoutEmpty(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
 }

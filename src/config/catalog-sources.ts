@@ -1,0 +1,60 @@
+import { dirname, resolve, sep } from 'node:path';
+import { isRecord } from '../lib/json/json.ts';
+import type { Path } from './document.ts';
+import { isPem } from './fields.ts';
+
+/**
+ * What a catalog of the database may read from the machine of a node. Operators edit the catalog over HTTP, and may neither see the secrets of the
+ * gateway nor send them to a provider.
+ */
+
+/** Where orchestrators mount secrets. */
+const MOUNTED_SECRETS = '/run/secrets';
+
+const CREDENTIAL_VARIABLE = /^(?!FAREGATE_|AWS_).*_(KEY|TOKEN|PROXY)$/;
+
+/** Why a variable cannot be used at a path of the catalog; `null` if it can. */
+export function variableBreach(path: Path, name: string): string | null {
+  const [section, , field] = path;
+  const isCredential =
+    section === 'providers' &&
+    ((path.length === 3 && (field === 'apiKey' || field === 'proxy')) ||
+      (path.length === 4 && (field === 'apiKeys' || field === 'headers')));
+  if (!isCredential)
+    return 'In the database, variables are allowed in "apiKey", "apiKeys", "headers" and "proxy" only. Write the value.';
+  if (CREDENTIAL_VARIABLE.test(name)) return null;
+  return `A catalog in the database can use variables whose names end with _KEY, _TOKEN or _PROXY, and not ${name}.`;
+}
+
+/**
+ * The files of a catalog that are neither in the directory of the configuration file nor mounted secrets.
+ *
+ * @param value the values of the catalog
+ */
+export function fileBreaches(value: unknown, configFile: string): { readonly path: Path; readonly message: string }[] {
+  const folders = [resolve(dirname(configFile)), MOUNTED_SECRETS];
+  const isInside = (file: string): boolean => folders.some((folder) => resolve(file).startsWith(folder + sep));
+  const message = `In the database, files must be in ${folders[0]} or ${MOUNTED_SECRETS}.`;
+  return filesOf(value)
+    .filter(({ file }) => !isInside(file))
+    .map(({ path }) => ({ path, message }));
+}
+
+function filesOf(value: unknown): { readonly path: Path; readonly file: string }[] {
+  const providers = isRecord(value) && isRecord(value.providers) ? Object.entries(value.providers) : [];
+  return providers.flatMap(([id, provider]) => {
+    if (!isRecord(provider)) return [];
+    const { apiKey, apiKeys, ca } = provider;
+    const listed = Array.isArray(apiKeys) ? apiKeys : [];
+    const credentials = [
+      [['apiKey'], apiKey] as const,
+      ...listed.map((key, index) => [['apiKeys', index], key] as const),
+    ];
+    const named = credentials.flatMap(([place, credential]) =>
+      isRecord(credential) && typeof credential.file === 'string'
+        ? [{ path: ['providers', id, ...place, 'file'], file: credential.file }]
+        : [],
+    );
+    return typeof ca === 'string' && !isPem(ca) ? [...named, { path: ['providers', id, 'ca'], file: ca }] : named;
+  });
+}
