@@ -107,7 +107,7 @@ describe('faregate catalog', { timeout: 240_000 }, () => {
     assert.equal(await printed('catalog', 'diff', String(first)), 'large: output ¥2 → ¥3\n');
     assert.match(await refused('catalog', 'push', draft, '--base', String(first)), /has changed since revision/);
     writeFileSync(draft, text.replace('output: "2"', 'output: "-3"'));
-    assert.match(await refused('catalog', 'push', draft), /line \d+: models\.large\.price\.output: /);
+    assert.match(await refused('catalog', 'push', draft), /^line \d+: models\.large\.price\.output: /m);
     const { code, stdout } = await run('catalog', 'push', draft, '--dry-run');
     assert.deepEqual([code, /models\.large\.price\.output/.test(stdout)], [1, true]);
     assert.match(await printed('catalog', 'rollback', String(first)), /large: output ¥3 → ¥2/);

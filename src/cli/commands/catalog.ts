@@ -12,6 +12,7 @@ import type { ReloadResponse } from '../../api/config/admin.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
 import { editCatalog, joinConfig, splitConfig } from '../../config/catalog-text.ts';
 import { readConfigFile } from '../../config/load.ts';
+import { escapeLines } from '../../lib/plain-text.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from '../command.ts';
 import { type CommandRows, type Given, group, limitOf } from '../command-rows.ts';
 import { findConfigSource } from '../environment.ts';
@@ -47,11 +48,13 @@ export const catalogCommands = group(
       async changes(admin, output, { file, base: givenBase, dryRun, reason, at: inForceAt }, process) {
         const text = splitConfig(await readText(String(file), process)).catalog;
         const base = givenBase === undefined ? (await readCatalog(admin)).base : numberOf(givenBase, '--base');
+        const checked = await admin.request<CheckedCatalogResponse>('POST', '/catalog/check', { base, text });
+        const isUsable = checked.problems.length === 0;
         if (dryRun === true) {
-          const checked = await admin.request<CheckedCatalogResponse>('POST', '/catalog/check', { base, text });
           output.print(checked, describeChecked);
-          return checked.problems.length === 0 ? 0 : 1;
+          return isUsable ? 0 : 1;
         }
+        if (!isUsable) throw new CliError(escapeLines(`The catalog cannot be used:\n${describeChecked(checked)}`));
         const body = { base, text, reason, inForceAt };
         const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
         output.print(pushed, () =>
