@@ -34,10 +34,10 @@ export class SettingsInForce {
     if (fromMs === null) {
       this.#catalogs = [{ fromMs: Number.NEGATIVE_INFINITY, catalog: this.current.catalog }];
     } else {
-      const earlier = this.#catalogs.filter(
-        (each, index, { [index + 1]: next }) => (next ?? each).fromMs > fromMs - 2 * NEAR_MS || next === undefined,
+      // A catalog is needed until the switch that ended it is no longer near.
+      const [first, ...others] = this.#catalogs.filter(
+        (_, index, { [index + 1]: next }) => next === undefined || next.fromMs > fromMs - 2 * NEAR_MS,
       );
-      const [first, ...others] = earlier;
       this.#catalogs = [
         { fromMs: Number.NEGATIVE_INFINITY, catalog: first!.catalog },
         ...others,
