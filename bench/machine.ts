@@ -22,7 +22,9 @@ export function describeMachine(): Machine {
 
 /** For people to read. */
 export function machineLine({ revision, node, machine, load }: Machine): string {
-  const pinned = hasCores ? `target on core ${TARGET_CORE}, everything else on core ${OTHER_CORES}` : 'not pinned to cores';
+  const pinned = hasCores
+    ? `target on core ${TARGET_CORE}, everything else on core ${OTHER_CORES}`
+    : 'not pinned to cores';
   return `${revision}, Node ${node}, ${machine}, ${pinned}, load ${load.toFixed(1)} at the start`;
 }
 

@@ -71,7 +71,9 @@ function textOf(node: Node): string | null {
 function insertedInto(text: Node): readonly Node[] {
   if (text.type === 'TemplateLiteral') return text.expressions as Node[];
   if (text.type === 'Literal') return [];
-  return [text.left as Node, text.right as Node].flatMap((side) => (textOf(side) === null ? [side] : insertedInto(side)));
+  return [text.left as Node, text.right as Node].flatMap((side) =>
+    textOf(side) === null ? [side] : insertedInto(side),
+  );
 }
 
 /** At least three words that are no SQL. */

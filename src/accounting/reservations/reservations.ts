@@ -109,7 +109,7 @@ export function createReservations(options: ReservationsOptions) {
       } catch (error) {
         logger.warn(
           { err: error, calls: doubtful.size },
-          'releasing the reservations of failed admissions failed; retrying',
+          'failed to release the reservations of failed admissions; retrying',
         );
       }
       // Recovery releases the remaining reservations, for example those of locked accounts.

@@ -14,7 +14,7 @@ export interface AccountGroup {
   readonly models: ReadonlySet<string> | null;
   /** `null`: every provider. */
   readonly providers: ReadonlySet<string> | null;
-  /** For accounts without a price factor of their own. */
+  /** The price factor of accounts without one of their own. */
   readonly priceFactorBasisPoints: number;
   /** Prices that replace those of the models, by canonical model id. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
