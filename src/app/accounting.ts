@@ -47,8 +47,7 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // The journal comes first: if the data directory is unusable, there is nothing to stop yet. Nodes of different databases can share a
-  // data directory, so each database has a subdirectory of its own.
+  // First, while there is nothing to stop if this fails. Nodes of different databases can share a data directory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);

@@ -334,8 +334,7 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no valid Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // Some parsers join RFC 2231 spellings of a parameter, or prefer them to the plain one. If parsers disagree about the end of a quoted
-    // file name, another parameter could contain a second name.
+    // Parsers differ in which spelling of a parameter they prefer (RFC 2231), and another parameter could contain a second name.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has an unknown parameter ${parameter}`);
   }
   const name = parameters.get('name');

@@ -79,8 +79,7 @@ export function makePlace({ home, user }: Place): void {
 
 export function removePlace(home: string): void {
   if (!existsSync(home)) return;
-  // A program of a killed gateway may still write here. After the renaming, it cannot find the directory. Otherwise rmSync could leave the
-  // directory without an error if a file disappears.
+  // A program of a killed gateway may still write here, and rmSync can fail silently if a file disappears. Now it finds nothing.
   const removed = `${home}.${randomBytes(4).toString('hex')}`;
   renameSync(home, removed);
   rmSync(removed, { recursive: true, force: true });

@@ -142,8 +142,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
-    // Some providers report usage with every chunk, at first zeros, so it is final only when all choices are finished. Others ignore
-    // `n` and finish one choice only, so a chunk with nothing but usage is final as soon as any choice is finished.
+    // Usage with every chunk is final when all choices are finished. Some providers ignore `n`: one suffices for a chunk with only usage.
     const hasFigures = usage !== null && totalTokens(usage) > 0;
     isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
