@@ -4,16 +4,16 @@ import type { Path } from './document.ts';
 import { isPem } from './fields.ts';
 
 /**
- * What a catalog of the database may read from the machine of a node. Operators edit the catalog over HTTP, and may neither see the secrets of the
- * gateway nor send them to a provider.
+ * This file limits what a catalog in the database can read from the machine of a node. Operators edit the catalog over HTTP, and must
+ * neither see the gateway's secrets nor send them to a provider.
  */
 
-/** Where orchestrators mount secrets. */
+/** Where orchestrators mount secrets as files. */
 const MOUNTED_SECRETS = '/run/secrets';
 
 const CREDENTIAL_VARIABLE = /^(?!FAREGATE_|AWS_).*_(KEY|TOKEN|PROXY)$/;
 
-/** Why a variable cannot be used at a path of the catalog; `null` if it can. */
+/** Returns why a catalog may not use a variable at a path; `null` if it may. */
 export function variableBreach(path: Path, name: string): string | null {
   const [section, , field] = path;
   const isCredential =
@@ -27,7 +27,7 @@ export function variableBreach(path: Path, name: string): string | null {
 }
 
 /**
- * The files of a catalog that are neither in the directory of the configuration file nor mounted secrets.
+ * Returns the files that a catalog may not read: those that are neither in the configuration file's directory nor mounted secrets.
  *
  * @param value the values of the catalog
  */

@@ -22,7 +22,7 @@ interface FoundIn {
 /** Maximum number of listed violations per invariant. */
 export const BREACHES_MAX = 100;
 
-/** By the ids that statements use. Results are listed in this order. */
+/** Invariants by the ids that SQL statements use, in the order in which results list them. */
 const INVARIANTS = {
   'account-balances': 'every account has a balance, and every balance has an account',
   'balance-sum': 'the balance is the sum of the ledger entries',

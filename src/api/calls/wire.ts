@@ -199,7 +199,7 @@ export const inFlightResponse = z
   .meta({ id: 'CallInFlight' });
 export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
-/** The route is the first one that the call may use. */
+/** Converts a call in flight. Its route is the first one that it may use. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
@@ -253,8 +253,8 @@ export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.i
 }
 
 /**
- * Converts recorded prices, such as `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. It omits units for which the model has no
- * price.
+ * Converts recorded prices, such as `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. Leaves out units for which the model
+ * has no price.
  */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {
   const shown: PricesOnWire = {};

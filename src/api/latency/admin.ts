@@ -79,7 +79,7 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminDepen
       async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
-        // The range starts at a full hour. By default, it includes the current hour.
+        // The range starts at a full hour. By default, it ends with the current hour.
         const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
         const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
         const found = await latency.sum(query, GROUPS_MAX + 1);

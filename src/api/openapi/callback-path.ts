@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
-/** OpenID providers redirect browsers to this address. */
+/** Describes the address to which OpenID providers redirect browsers. */
 export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
   const path = `${prefix}/oidc/:id/callback`;
   return {

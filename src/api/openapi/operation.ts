@@ -8,7 +8,7 @@ interface Operation {
 
 export interface PlacedOperation {
   readonly method: string;
-  /** The path contains `:id`, as in the endpoint tables. */
+  /** Path with `:id`, as in the tables of endpoints. */
   readonly path: string;
   readonly operation: Operation;
 }

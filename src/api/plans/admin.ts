@@ -17,7 +17,7 @@ export interface PlanAdminDependencies {
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Subscriptions above this number are not counted, so that the list is fast. */
+/** Maximum to which subscriptions are counted, so that the list is fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z

@@ -130,7 +130,7 @@ function toWire(secret: SecretSummary, uses: Awaited<ReturnType<SecretUses>>): S
   };
 }
 
-/** @throws GatewayError 409 if this node has no key */
+/** Converts errors. @throws GatewayError 409 if this node has no key */
 async function withKey<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

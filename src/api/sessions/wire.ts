@@ -40,7 +40,7 @@ export function userToWire(user: User): UserResponse {
   return shown(userResponse, user);
 }
 
-/** The link is shown only once. */
+/** A link, which is shown only once. */
 export const linkMembers = {
   link: z.string().describe('The link. It works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),

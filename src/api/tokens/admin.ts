@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** By default, the lower role. A token with scopes has no role. */
+  /** Role of the token. Default: the lower one. A token with scopes has no role. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),

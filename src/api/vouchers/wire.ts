@@ -104,7 +104,7 @@ export function redemptionToWire(
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // Accounts are never deleted, so a name is always found.
+  // Accounts are never deleted, so the name is always found.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };

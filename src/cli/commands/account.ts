@@ -176,7 +176,7 @@ function readYesOrNo(text: string): boolean {
   return text === 'yes';
 }
 
-/** @returns basis points */
+/** Reads a price factor. @returns basis points */
 function readPriceFactor(text: string): number {
   const [, whole, hundredths = '', percent] = /^(\d{1,6})(?:\.(\d{1,2})(?=%))?(%?)$/.exec(text) ?? [];
   if (whole === undefined) {

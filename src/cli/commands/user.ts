@@ -86,14 +86,14 @@ export const userCommands = group('user', ABOUT, {
   },
 });
 
-/** @throws UsageError if both roles are given. */
+/** Reads the operator role. @throws UsageError if both roles are given */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {
   if (operator === true && auditor === true) throw new UsageError('Choose --operator or --auditor.');
   if (operator === true) return 'operator';
   return auditor === true ? 'auditor' : null;
 }
 
-/** @throws UsageError if a role is given without an account. */
+/** Reads the memberships of a new user. @throws UsageError if a role is given without an account */
 function readMemberships({ accountId, role }: Given): object[] {
   if (accountId === undefined && role !== undefined) {
     throw new UsageError('--role is the role in an account: add --account.');

@@ -1,6 +1,6 @@
 /**
- * Tokens that are added to the visible text for structure or media. The numbers for images and files are deliberately high, because nothing
- * is fetched or decoded (contract 4.4). The factor of the model's family does not apply to them; the margin of 10 % does.
+ * Budgets are tokens for structure or media, added to the visible text. Those of images and files are high on purpose, because nothing is
+ * fetched or decoded (contract 4.4). The factor of the model's family does not apply to them; the margin of 10 % does.
  */
 interface Budget {
   readonly tokens: number;
@@ -80,7 +80,7 @@ interface FileTier {
   readonly why: string;
 }
 
-/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. */
+/** Budgets of files by size. A PDF page has 1,500 to 3,000 tokens of text, and one image. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages, each with 3,000 tokens of text and 1,000 of an image' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -105,18 +105,18 @@ export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
-/** Margin added to every estimate, in percent (contract 4.4). */
+/** Percent that is added to every estimate (contract 4.4). */
 const MARGIN_PERCENT = 10;
-/** Factors have four decimals, as in the configuration, so totals can be computed with integers. */
+/** Factors have four decimals, as in the configuration. So totals are computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** The factor of the model applies only to text. */
+/** Counted tokens. Only the text is multiplied by the factor of the model. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
-/** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: in floating point 10 x 1.1 is more than 11. */
+/** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: as a floating-point number, 10 x 1.1 is more than 11. */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);
   const base = textTokens * factorUnits + budgetTokens * FACTOR_UNIT;
