@@ -17,7 +17,7 @@ const DRIVER_TIMEOUT =
 /** The text of an error: the message of an expected one, else the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
   // Line breaks are escaped, because a message of the API can quote stored text.
-  if (error instanceof AdminClientError) return escapeText(error.message);
+  if (error instanceof AdminClientError) return [error.message, ...error.details].map(escapeText).join('\n');
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const words = error instanceof StatementError ? error.reason : error.message;
