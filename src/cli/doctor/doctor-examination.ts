@@ -29,10 +29,14 @@ export async function examine(
   sources: ConfigurationSources,
 ): Promise<readonly Finding[]> {
   const versions = checkVersions();
+  let dataDirectory: readonly Finding[];
   let config: Config;
   let catalog: readonly Finding[];
   try {
-    ({ config, catalog } = await readConfiguration(sources));
+    const ofNode = sources.load();
+    // Checked first, because reading a local database corrects the permissions.
+    dataDirectory = checkDataDirectory(ofNode.database);
+    ({ config, catalog } = await withCatalog(ofNode, sources));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [first, ...others] = error.problems;
@@ -56,7 +60,7 @@ export async function examine(
     checkAdminToken(environment),
     ...checkSecrets(config),
     ...checkSealingKeys(environment),
-    ...checkDataDirectory(database),
+    ...dataDirectory,
     ...checkOpenFiles(server),
     await checkAddress(server),
     ...(await checkMetricsAddress(server)),
@@ -68,17 +72,16 @@ export async function examine(
   ];
 }
 
-/** Reads the catalog of the database too. If that fails, the providers and models are not checked. */
-async function readConfiguration({
-  load,
-  findCatalog,
-}: ConfigurationSources): Promise<{ config: Config; catalog: readonly Finding[] }> {
-  const config = load();
+/** Adds the catalog of the database. If it cannot be read, the providers and models are not checked. */
+async function withCatalog(
+  config: Config,
+  { load, findCatalog }: ConfigurationSources,
+): Promise<{ config: Config; catalog: readonly Finding[] }> {
   if (config.catalog === 'file') return { config, catalog: [] };
   try {
     const catalog = await findCatalog(config);
-    if (catalog === null) return { config, catalog: [ok('catalog', 'in the database, without a revision')] };
-    return { config: load(catalog), catalog: [ok('catalog', `in the database: ${catalog.name}`)] };
+    if (catalog === null) return { config, catalog: [ok('catalog', 'the database has no revision')] };
+    return { config: load(catalog), catalog: [ok('catalog', catalog.name)] };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const advice = 'Providers and models are checked once the catalog can be read from the database.';
