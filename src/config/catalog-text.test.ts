@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { catalogOf, joinConfig, REMOVED_SECRET, secretsIn, splitConfig } from './catalog-text.ts';
+import { catalogOf, editCatalog, joinConfig, REMOVED_SECRET, secretsIn, splitConfig } from './catalog-text.ts';
 import { parseConfig } from './load.ts';
 import { configTemplate } from './template.ts';
 

@@ -1,7 +1,7 @@
 import { catalogSettings } from './catalog-template.ts';
 
 /**
- * `faregate init` writes these files. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this.
+ * The files that `faregate init` writes. A line with `#` but no space after it is a setting that can be uncommented as it is, as tests do.
  */
 
 const HEAD = `# The configuration of Faregate.

@@ -17,7 +17,7 @@ interface WatchedRoute {
 
 interface WatchedCredential {
   readonly provider: string;
-  /** The name in the configuration, never the value. */
+  /** Name of the credential in the configuration, never its value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -36,8 +36,8 @@ interface WatchTerms {
 }
 
 /**
- * Interval between notices about one subject, in milliseconds. Nodes detect an outage at different times, and a route may repeatedly fail
- * and recover.
+ * Milliseconds between notices about one subject. Nodes detect an outage at different times, and a route may fail and recover again and
+ * again.
  */
 const QUIET_MS = 3_600_000;
 
@@ -50,8 +50,9 @@ interface Problem {
 }
 
 /**
- * A route that stays down, a credential that a provider refuses, or a revision of the catalog that the node cannot use causes one notice until it works
- * again. Then another notice reports the catalog, because the node has had other prices in the meantime. Only current problems are remembered.
+ * Finds problems of this node. A route that stays down, a credential that a provider refuses, or a revision of the catalog that the node cannot use
+ * causes one notice until it works again. Then another notice reports the catalog, because the node has had other prices in the meantime. Only current
+ * problems are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();
@@ -63,7 +64,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** Returns a due notice again until it is passed to `markStored`. */
+  /** Returns due notices; each one again until it is passed to `markStored`. */
   findDue({ routes, credentials, catalog }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -127,7 +128,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** This or another node has stored the notices. */
+  /** Called when this or another node has stored the notices. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       if (kind === 'catalog.recovered') this.#hasCatalogRecovered = false;

@@ -70,7 +70,7 @@ async function moveToDatabase(
   const body = { base, text, reason, isMove: true };
   const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
   const { number, createdAt, inForceAt } = pushed;
-  // A gateway that starts before the revision is in force has no models.
+  // Waits until the revision is in force, because a gateway that starts before has no models.
   if (number !== base) await delay(Math.max(0, Date.parse(inForceAt) - Date.parse(createdAt)));
   return number;
 }

@@ -27,7 +27,7 @@ const WHEN = {
     'when it comes into force: an instant such as 2026-12-01T00:00:00+08:00, or a day of the billing time zone (default: at once)',
 };
 
-/** `faregate catalog`: the catalog of the database, as numbered revisions. */
+/** The commands `faregate catalog …`: the catalog of the database, in numbered revisions. */
 export const catalogCommands = group(
   'catalog',
   'providers, models, prices and plans in the database, the same for all nodes (`catalog: database`)',
@@ -39,7 +39,7 @@ export const catalogCommands = group(
           'a text of the catalog, or a whole configuration file, whose other sections are left out; "-" is standard input',
         ...WHEN,
         '--base <number>':
-          'the revision that the file starts from; refused if another one has followed (default: the last one)',
+          'the revision that the file is based on; if another one has followed it, the push is refused (default: the last one)',
         '--dry-run':
           'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
       },
@@ -76,7 +76,7 @@ export const catalogCommands = group(
       ],
     },
     'show [number]': {
-      about: 'print the text of a revision, by default of the last one, which the next one starts from',
+      about: 'print the text of a revision (default: the last one, on which the next one is based)',
       with: { '[number]': NUMBER },
       async reads(admin, output, { number }, process) {
         if (number === undefined) {
@@ -91,7 +91,7 @@ export const catalogCommands = group(
       },
     },
     'diff <from> [to]': {
-      about: 'compare two revisions, by default with the last one',
+      about: 'compare a revision with another one (default: the last one)',
       with: { '<from>': NUMBER, '[to]': NUMBER },
       async reads(admin, output, { from, to }) {
         const last = to === undefined ? (await readCatalog(admin)).base : numberOf(to);
@@ -153,7 +153,7 @@ export const catalogCommands = group(
   },
 );
 
-/** `faregate reload`. */
+/** The command `faregate reload`. */
 export const reloadCommands: CommandRows = {
   reload: {
     about:
@@ -166,7 +166,7 @@ export const reloadCommands: CommandRows = {
   },
 };
 
-/** The configuration file of the command; empty for the demo, and if there is none. */
+/** Returns the text of the command's configuration file; empty for the demo, and if there is none. */
 function nodeText(flags: GlobalFlags, process: CliProcess): string {
   const { file, isDemo } = findConfigSource(flags, process.environment);
   return isDemo ? '' : readConfigFile(file).text;

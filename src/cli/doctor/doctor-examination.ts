@@ -22,7 +22,7 @@ export interface ConfigurationSources {
   readonly findCatalog: (config: Config) => Promise<CatalogText | null>;
 }
 
-/** The checks in the order in which they are printed. An invalid configuration leaves only the first ones. */
+/** Runs all checks, in the order in which they are printed. If the configuration is invalid, only the first ones run. */
 export async function examine(
   source: ConfigSource,
   environment: Environment,
@@ -67,7 +67,7 @@ export async function examine(
     ...(await checkDatabase(database, source.isDemo, (directory) =>
       checkSealedSecrets(directory, environment, config),
     )),
-    // The provider of the demo runs only while the gateway does.
+    // The demo's provider runs only while the gateway does.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];
 }

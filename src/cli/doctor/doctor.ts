@@ -11,7 +11,7 @@ export const doctorCommands: CommandRows = {
     async runs(flags, output, _given, process) {
       const { environment } = process;
       const source = findConfigSource(flags, environment);
-      // Imported here, because `--help` does not need the HTTP client for providers.
+      // Imported here, because `--help` needs no HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
       const { catalogInUse } = await import('../catalog-in-use.ts');
       const findings = await examine(source, environment, {
