@@ -140,7 +140,7 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // None: only a process that calls providers knows which credentials work.
+    // Empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,

@@ -17,7 +17,7 @@ const DEPTH_MAX = 8;
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** Returns an object as it is recorded; `null` if there is none. */
+/** Converts an object to the form in which the audit log records it; `null` if there is none. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }

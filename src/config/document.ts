@@ -243,7 +243,7 @@ class Visitor {
         if (fallback?.includes('${')) return fail(`A default cannot contain a variable. ${VARIABLE_FORM}`);
         const refused = this.#refuse(path, name);
         if (refused !== null) return fail(refused);
-        // A variable named "constructor" would find an inherited member, which is no string.
+        // A variable named "constructor" would find an inherited member, which is not a string.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (

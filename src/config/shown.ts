@@ -93,7 +93,7 @@ export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
     const { element } = schema;
     return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
-  // Never secret: a word of a fixed list, a number or a boolean.
+  // A word of a fixed list, a number or a boolean is never secret.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
   return NOT_SHOWN;
 }

@@ -84,7 +84,7 @@ const keepUsers: Statement = {
   text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
-/** Suspends unconfirmed users of tokens. Uses users_by_unconfirmed_token. */
+/** Suspends users that an ended token created, unless an operator has confirmed them. Uses users_by_unconfirmed_token. */
 const suspendUnconfirmed: Statement = {
   name: 'admin-tokens.suspend-unconfirmed',
   text: `update users set status = 'suspended'

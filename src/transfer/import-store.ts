@@ -220,7 +220,7 @@ async function createWriter(directory: LongTransaction) {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Starts the usage sums, and adds those of dropped records. Call this after the last row. */
+    /** Makes the usage sums be computed again, and adds those of dropped records. Call this after the last row. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);

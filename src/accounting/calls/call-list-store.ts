@@ -19,7 +19,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** The start is text, which keeps the microseconds. */
+/** Columns that identify a call. The start is read as text, which keeps its microseconds. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),

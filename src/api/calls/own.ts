@@ -51,7 +51,7 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** Without the memo and the operator, which accounts do not see. */
+/** The decision about an unresolved call as accounts see it: without the memo and the operator. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
