@@ -5,7 +5,7 @@ interface ReplayDependencies<End> {
   readonly countAtOnce: (next: readonly End[]) => number;
   /** Tries to write the end of a call. If this resolves, it is not tried again. */
   readonly attempt: (end: End) => Promise<void>;
-  /** Called with the number of accepted ends when none is left. */
+  /** Called when the database has accepted all waiting ends, with their number. */
   readonly onAllTaken: (count: number) => void;
 }
 

@@ -27,7 +27,7 @@ export interface UpstreamHead {
 
 export interface ResponseReceiver {
   receiveHead(head: UpstreamHead): void;
-  /** From then on, the receiver owns the bytes of the chunk. */
+  /** Receives a chunk of the body. The bytes then belong to the receiver. */
   receive(chunk: Buffer): void;
 }
 
