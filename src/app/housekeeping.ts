@@ -182,16 +182,16 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
       ...when,
     }));
   return [
-    { name: 'budgets of bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
+    { name: 'memory budgets of request bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
     // Without a table for its month, a call record would go to the default partition and stay there.
-    ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
+    ...inEach('monthly tables of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
       isBeforeCalls: true,
     }),
-    ...inEach('ids of requests', ({ calls }) => calls.summariseRequestIds(new Date(databaseClock.nowMs()))),
+    ...inEach('summaries of request ids', ({ calls }) => calls.summariseRequestIds(new Date(databaseClock.nowMs()))),
     ...inEach('continuation keys', ({ continuationKeys }, signal) =>
       continuationKeys.deleteBefore(oldestContinuationKey(databaseClock.nowMs()), signal),
     ),
-    ...inEach('slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
+    ...inEach('expired slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
     ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
     ...inEach('latency of routes', ({ latency }, signal) =>
       latency.deleteBefore(databaseClock.nowMs() - deps.retention().latency, signal),
@@ -231,7 +231,7 @@ function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
     { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'abandoned sign-ins', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
     {
-      name: 'objects that expired tokens created',
+      name: 'users and tokens of expired tokens',
       async run() {
         const nowMs = clock.nowMs();
         for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);

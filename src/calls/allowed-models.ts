@@ -73,10 +73,10 @@ export function isShownModel(
 }
 
 function whichMay(allowed: readonly Model[]): string {
-  if (allowed.length === 0) return 'None of the models that it may use is currently available.';
+  if (allowed.length === 0) return 'None of the allowed models is currently available.';
   const named = allowed.slice(0, NAMED_MAX).map(({ id }) => id);
   const others = allowed.length > named.length ? ` and ${allowed.length - named.length} others` : '';
-  return `It may use: ${named.join(', ')}${others}.`;
+  return `Allowed models: ${named.join(', ')}${others}.`;
 }
 
 export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {

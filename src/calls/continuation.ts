@@ -143,9 +143,10 @@ const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   prompt: 'Stored prompts are not implemented; send the instructions themselves.',
   skill: 'Skills of your own are not implemented.',
   thread: 'Threads are not implemented; send the messages themselves.',
-  tunnel: 'Tunnels belong to the account holder at the provider; use a server on the internet.',
+  tunnel:
+    'Tunnels belong to the account of the operator at the provider and cannot be used; use a server on the internet.',
   connector: 'Connectors of your own are not implemented.',
-  profile: 'Workspaces and user profiles belong to the account holder at the provider.',
+  profile: 'Workspaces and user profiles belong to the account of the operator at the provider and cannot be used.',
   cache: "The content of a provider's cache or memory cannot be referenced; send the content itself.",
   adapter: 'Files and code at a provider cannot be referenced.',
   network: "Addresses in a provider's network cannot be used.",

@@ -21,7 +21,7 @@ export function variableBreach(path: Path, name: string): string | null {
     ((path.length === 3 && (field === 'apiKey' || field === 'proxy')) ||
       (path.length === 4 && (field === 'apiKeys' || field === 'headers')));
   if (!isCredential)
-    return 'In the database, variables are allowed in "apiKey", "apiKeys", "headers" and "proxy" only. Write the value.';
+    return 'A catalog in the database can use variables only in "apiKey", "apiKeys", "headers" and "proxy". Write the value itself.';
   if (CREDENTIAL_VARIABLE.test(name)) return null;
   return `A catalog in the database can use variables whose names end with _KEY, _TOKEN or _PROXY, and not ${name}.`;
 }
@@ -34,7 +34,7 @@ export function variableBreach(path: Path, name: string): string | null {
 export function fileBreaches(value: unknown, configFile: string): { readonly path: Path; readonly message: string }[] {
   const folders = [resolve(dirname(configFile)), MOUNTED_SECRETS];
   const isInside = (file: string): boolean => folders.some((folder) => resolve(file).startsWith(folder + sep));
-  const message = `In the database, files must be in ${folders[0]} or ${MOUNTED_SECRETS}.`;
+  const message = `A catalog in the database can use only files in ${folders[0]} or ${MOUNTED_SECRETS}.`;
   return filesOf(value)
     .filter(({ file }) => !isInside(file))
     .map(({ path }) => ({ path, message }));

@@ -183,9 +183,7 @@ export const model = section({
   onClientAbort: onClientAbort.optional().describe('Overrides `billing.onClientAbort` for this model.'),
   affinity: oneOf(['session', 'off'])
     .default('session')
-    .describe(
-      'Whether the calls of a session keep to one route and one credential, to reuse the cache of the provider.',
-    ),
+    .describe('Whether all calls of a session use the same route and credential, to reuse the cache of the provider.'),
   listed: trueOrFalse.default(true).describe('Whether the model is in the catalog and accepts calls.'),
   operations: listOf('at least one operation', oneOf(operationNames), 1).describe('Operations that the model serves.'),
   innerModels: named('model names', text)

@@ -120,7 +120,7 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
 
 /** Headers that an operator cannot set, with the reasons. */
 const takenHeaders: Readonly<Record<string, string>> = {
-  ...because('It describes the body, which the gateway sends.', [
+  ...because('It describes the body, so the gateway sets it.', [
     'content-type',
     'content-length',
     'content-encoding',
@@ -307,8 +307,8 @@ function samePriceBreaches(path: Path, replacement: unknown, prices: Record<stri
     if ((replacement[key] === undefined) === (prices[key] === undefined)) return [];
     const message =
       replacement[key] === undefined
-        ? 'This key is required, because the price list has this price.'
-        : 'The price list does not have this price.';
+        ? 'This key is required here, because the price list contains it.'
+        : 'This key is not allowed here, because the price list does not contain it.';
     return [{ path: [...path, key], message }];
   });
 }

@@ -192,7 +192,7 @@ const notices = section(
       .describe(
         'Notifies an account when its balance falls below this. Default: only accounts with their own threshold.',
       ),
-    planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100))
+    planPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
       .default([80, 100])
       .describe('Notifies the subscriber of a plan when these percentages of its quota are used.'),
     routeDownAfter: durationMs.default(60_000).describe('Notifies operators when a route was down for this long.'),
@@ -275,7 +275,7 @@ const provider = section({
     .describe('Unknown tools and tool fields that may be sent to the provider, by the names in the error message.'),
   unknownTools: oneOf(['refuse', 'pass'])
     .default('refuse')
-    .describe('Whether all other unknown tools and tool fields are refused or passed on.'),
+    .describe('Whether unknown tools and tool fields that `allows` does not list are refused or passed on.'),
   missingUsage: oneOf(['refuse', 'estimate'])
     .default('refuse')
     .describe(

@@ -24,7 +24,7 @@ const IS_DEMO = {
 
 const IS_UNMARKED_DEMO = {
   reason:
-    'This database was created by the demo of an earlier version that set no mark, and nobody has paid for its balances: demo.json in the data ' +
+    'This database was created by the demo of an earlier version, and nobody has paid for its balances: demo.json in the data ' +
     'directory names one of its accounts.',
   advice: `${UPGRADE_FIRST} Or specify another data directory.`,
 };

@@ -2,4 +2,4 @@
 const UPGRADES_FIRST = 'b3da9e93';
 
 /** Advice in error messages about data that is too old for this program (`docs/decisions/0052-one-baseline.md`). */
-export const UPGRADE_FIRST = `First start Faregate of commit ${UPGRADES_FIRST} on that database, which upgrades it.`;
+export const UPGRADE_FIRST = `First start Faregate at commit ${UPGRADES_FIRST} on that database: that version upgrades it.`;

@@ -36,7 +36,7 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
       while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,
-    failing: 'failed to find account notices; retrying (calls are not affected)',
-    recovered: 'finding account notices works again',
+    failing: 'failed to check accounts for events; retrying (calls are not affected)',
+    recovered: 'accounts are checked for events again',
   });
 }

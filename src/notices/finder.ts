@@ -65,8 +65,8 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
       await scanDatabase(isStopping);
     },
     logger,
-    failing: 'failed to find notices; retrying (calls are not affected)',
-    recovered: 'finding notices works again',
+    failing: 'failed to check for events; retrying (calls are not affected)',
+    recovered: 'the gateway checks for events again',
   });
 }
 

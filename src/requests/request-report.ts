@@ -101,7 +101,11 @@ export function createReports(options: ReportOptions): OpenHttpReport {
         observe(report);
       } catch (error) {
         // Logged once, because an observer that fails for one request probably fails for all.
-        if (!hasWarned) logger.error({ err: error }, 'a request observer failed; further failures are not logged');
+        if (!hasWarned)
+          logger.error(
+            { err: error },
+            'reporting a request to the log or the metrics failed; further failures are not logged',
+          );
         hasWarned = true;
       }
     }

@@ -48,7 +48,7 @@ export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lists', 'dropped_months']);
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
-  reservations: 'calls in flight settle in their own database; the export contains their reservations as released',
+  reservations: 'calls in flight are settled in the old database; the export contains their reservations as released',
   usage_queue: 'an import recomputes the sums from all call records',
   usage_backfill: 'an import recomputes the sums from all call records',
   usage_rollups: 'an import recomputes the sums from all call records and adds those of dropped records',

@@ -32,7 +32,10 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     try {
       await free(claims);
     } catch (error) {
-      logger.warn({ err: error, claims: left.size }, 'failed to release idempotency keys of aborted claims; retrying');
+      logger.warn(
+        { err: error, claims: left.size },
+        'failed to release the idempotency keys of calls that did not begin; retrying',
+      );
       return;
     }
     for (const claim of claims) {

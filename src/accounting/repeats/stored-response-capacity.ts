@@ -71,4 +71,5 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
   };
 }
 
-const NO_CAPACITY = 'the stored responses of an account reached their limit; repeats of its further calls are refused';
+const NO_CAPACITY =
+  'an account reached the limit of its stored responses; further responses are not stored, and repeats of their calls are refused';

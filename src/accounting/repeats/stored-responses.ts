@@ -160,7 +160,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   const renewal = setInterval(() => {
     if (claimed.size === 0) return;
     store.renew([...claimed], terms()).catch((error: unknown) => {
-      logger.warn({ err: error }, 'renewing the claims of idempotency keys failed');
+      logger.warn({ err: error }, 'failed to renew the claims of idempotency keys');
     });
   }, options.renewMs ?? RENEW_MS);
   renewal.unref();
@@ -248,7 +248,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         frees
           .submit(held)
           .catch((error: unknown) => {
-            logger.warn({ err: error }, 'freeing an idempotency key failed; retrying');
+            logger.warn({ err: error }, 'failed to release an idempotency key; retrying');
             calls.abandon(held);
           })
           .finally(() => end(null));

@@ -58,6 +58,6 @@ export function warnOfFutureCounts(logger: Pick<Logger, 'warn'> | null, counts: 
   });
   logger.warn(
     { counts: named, of: counts.length },
-    'counts of limits had started in the future and were reset: the clock of the database was wrong, or is wrong now',
+    'counters of limits began in the future and were reset: the clock of the database was wrong, or is wrong now',
   );
 }

@@ -106,7 +106,7 @@ export function createReservations(options: ReservationsOptions) {
       } catch (error) {
         logger.warn(
           { err: error, calls: doubtful.size },
-          'releasing the reservations of failed admissions failed; retrying',
+          'failed to release the reservations of failed admissions; retrying',
         );
       }
       // At shutdown, a round without progress is the last one. Recovery releases the rest, for example those of locked accounts.

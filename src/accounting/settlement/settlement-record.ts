@@ -85,7 +85,8 @@ export function encodeRecord(record: SettlementRecord): string {
 /** @throws if the text is not JSON, or was written by a version of the program whose entries this one cannot read */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
-  if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
+  if (version !== VERSION)
+    throw new Error(`a journal entry has version ${version}, but this program reads only version ${VERSION}`);
   if (!isWhole(record)) throw new Error(`a journal entry was written before migration 44. ${UPGRADE_FIRST}`);
   return record;
 }

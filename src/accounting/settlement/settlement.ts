@@ -137,7 +137,7 @@ export function createSettlement(options: SettlementOptions) {
       if (unjournaled >= unjournaledMax) {
         logger.error(
           { callId },
-          'too many results of finished calls wait for the database; this one is left for recovery',
+          'too many results of finished calls are waiting for the database; this one is dropped, and its call is left for recovery',
         );
         return;
       }
@@ -209,11 +209,14 @@ export function createSettlement(options: SettlementOptions) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
-          'a repeat of a call ran before the end of the call was in the database; the call is not charged',
+          'a repeat of this call ran and was charged before the result of this call was in the database; this call is not charged',
         );
         await database.endLate(unpaid(record, 'repeat_charged'));
       } else if (isDataFault(error)) {
-        logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
+        logger.error(
+          { err: error, callId, accountId },
+          'the database refuses the charge of a call; the call is not charged',
+        );
         await writeRefused(record);
       } else throw error;
     }
@@ -230,7 +233,7 @@ export function createSettlement(options: SettlementOptions) {
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
-        logger.error({ err: error, callId, accountId }, 'the database refuses the end of a call');
+        logger.error({ err: error, callId, accountId }, 'the database refuses the result of a call');
       }
     }
   }

@@ -22,7 +22,7 @@ const everybodySees = { id: true, name: true, verified: true, status: true, crea
 /** The billing time zone, by which days and months are counted. It can differ from the caller's. */
 const billingCalendar = {
   timezone: z.string().describe('The billing time zone.'),
-  today: z.iso.date().describe('The current day in that time zone, which daily caps and usage sums are based on.'),
+  today: z.iso.date().describe('The current day in the billing time zone. Daily caps and usage sums use this day.'),
 };
 
 const memberAccount = accountResponse

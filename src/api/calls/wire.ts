@@ -58,7 +58,10 @@ const pricedBy = z
     steps: listOf(z.strictObject({ ...optionalCounts(unitNames), ...runStep, runs: count })).optional(),
     images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
   })
-  .meta({ id: 'PricedBy', description: 'What determined the token prices in addition to the price list.' });
+  .meta({
+    id: 'PricedBy',
+    description: 'The parts of the price list that determined the token prices, and the factors on them.',
+  });
 
 const innerModel = z.strictObject({
   name: z.string(),
@@ -96,7 +99,9 @@ export const callResponse = z
     session: z
       .strictObject({ source: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
       .nullable()
-      .describe('How the session of the call was identified, and its route; null if there was no choice of routes.'),
+      .describe(
+        'How the session of the call was identified, and the first-choice route of the session; null if no session determined the route.',
+      ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),

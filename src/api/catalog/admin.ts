@@ -76,7 +76,7 @@ const newRevision = z
       .boolean()
       .optional()
       .describe(
-        'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
+        'Accepts the revision although this gateway still reads the catalog from its file, so that the catalog can move to the database.',
       ),
   })
   .meta({ examples: [{ ...EXAMPLE, reason: 'the billing day is in Shanghai' }] });

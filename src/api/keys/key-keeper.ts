@@ -48,7 +48,10 @@ export type CreatedKey = z.infer<typeof createdKey>;
 export const replacementKey = z
   .strictObject({
     ...created,
-    replaces: z.strictObject({ id: z.string(), validUntil: at.describe('When the old key ends or ended.') }),
+    replaces: z.strictObject({
+      id: z.string(),
+      validUntil: at.describe('When the old key stops or stopped being valid.'),
+    }),
   })
   .meta({ id: 'ReplacementKey' });
 export type ReplacementKey = z.infer<typeof replacementKey>;

@@ -82,7 +82,7 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
       response: ownUsage,
-      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },
       async run(
         { query: { groupBy: names, cursor, limit, ...filter }, wantsCsv },
         { scope: { accountId, ownUserId } },
@@ -114,7 +114,7 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
       needs: 'owner',
       query: statementQuery,
       response: ownStatement,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same data as CSV, if the request accepts text/csv.' },
       async run({ query: { month }, wantsCsv }, { scope }) {
         const made = await statement(scope.accountId, month);
         const entries = made.entries.map((entry) => ({ ...entry, memo: null }));

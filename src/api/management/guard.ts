@@ -143,19 +143,19 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
 
 /** The error for an account of others. It is the same if the account does not exist. */
 export const notYourAccount = (accountId: string): GatewayError =>
-  new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
+  new GatewayError('pathUnknown', { message: `You do not belong to the account ${accountId.slice(0, 100)}.` });
 
 function accountError(refusal: AccountRefusal, asked: string | null): GatewayError {
   switch (refusal.reason) {
     case 'which_account':
       return invalidRequest(
-        `accountId: You have several accounts. Choose one of ${refusal.accountIds.join(', ')}.`,
+        `accountId: You belong to several accounts. Choose one of ${refusal.accountIds.join(', ')}.`,
         'accountId',
       );
     case 'other_account':
       return notYourAccount(asked ?? '');
     case 'no_account':
-      return new GatewayError('roleNotAllowed', { message: 'You have no account. Operators use the admin API.' });
+      return new GatewayError('roleNotAllowed', { message: 'You belong to no account. Operators use the admin API.' });
     case 'role':
       return new GatewayError('roleNotAllowed', { message: 'Only an owner of the account may do this.' });
     case 'no_person':

@@ -65,7 +65,7 @@ const providerPreset = z
         missingUsage: z.literal('estimate').nullable(),
         allows: listOf(z.string()),
       }),
-    ).describe('One for each protocol of the vendor.'),
+    ).describe('One entry for each protocol of the vendor.'),
   })
   .meta({ id: 'ProviderPreset' });
 

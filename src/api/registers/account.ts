@@ -72,7 +72,7 @@ function takeAccountId(query: Record<string, unknown>): string | null {
   const { accountId } = query;
   delete query.accountId;
   if (accountId === undefined) return null;
-  if (typeof accountId !== 'string') throw invalidRequest('accountId: Name one account.', 'accountId');
+  if (typeof accountId !== 'string') throw invalidRequest('accountId: Send this parameter only once.', 'accountId');
   return accountId;
 }
 

@@ -15,7 +15,7 @@ const absent = (message: string): GatewayError => new GatewayError('pathUnknown'
 const roleNotAllowed = (message: string): GatewayError => new GatewayError('roleNotAllowed', { message });
 
 const BY_TOKEN =
-  'A token cannot grant a role to a person, or access as a person with a role. Use the console as an operator, or the command line on the machine.';
+  'An admin token cannot grant a role to a user, or create a sign-in for a user with a role. Sign in to the console as an operator, or use the command line on the machine.';
 
 function signInAgain(): GatewayError {
   return new GatewayError('roleNotAllowed', {

@@ -28,7 +28,7 @@ export const userResponse = z
       .string()
       .nullable()
       .describe(
-        'The token that created the user. When it ends, the user is suspended. null: no token created the user, or an operator confirmed the user.',
+        'The token that created the user. When the token is revoked or expires, the user is suspended. null: no token created the user, or an operator confirmed the user.',
       ),
     createdAt: at,
     lastSignInAt: at.nullable(),

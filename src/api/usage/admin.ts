@@ -153,7 +153,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
       summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
       query: usageList,
       response: usageResponse,
-      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const query = { ...queryOf(groupBy, filter), earnedUntil: dayAfterToday() };
@@ -166,7 +166,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
       summary: 'Read an account’s statement for a month in the billing time zone; also as CSV',
       query: statementQuery,
       response: statementResponse,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same data as CSV, if the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);
         return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : made;

@@ -43,7 +43,7 @@ export const usageRowResponse = z
   })
   .meta({
     id: 'UsageGroup',
-    description: 'Sums of a group of calls. Contains the members of the requested dimensions.',
+    description: 'Sums of a group of calls. It has a member for each requested dimension.',
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 

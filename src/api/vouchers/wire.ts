@@ -51,7 +51,7 @@ const ownMembers = {
   redeemedAt: at,
   entryId: z.string().nullable().describe('The ledger entry, if an amount was added.'),
   subscriptionId: z.string().nullable().describe('The subscription that was created or renewed.'),
-  subscriptionEndsAt: at.nullable().describe('The end of that subscription.'),
+  subscriptionEndsAt: at.nullable().describe('The end of the created or renewed subscription.'),
 };
 
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });

@@ -107,7 +107,7 @@ function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
 
 function tooManySends(): GatewayError {
   return new GatewayError('rateLimitExceeded', {
-    message: `${ASKED_SENDS_A_MINUTE} tests and resent notices per minute are allowed. Try again later.`,
+    message: `At most ${ASKED_SENDS_A_MINUTE} notices may be tested or resent per minute. Try again later.`,
     headers: { 'retry-after': '60' },
   });
 }

@@ -94,7 +94,7 @@ export const accountCommands = group('account', 'create, import, list, fund and 
     ...change(({ reason }) => ({ status: 'active', statusReason: reason })),
   },
   'set <account>': {
-    about: 'change the group of an account, what it pays and may use from now on, or what its members see',
+    about: 'change the group, the models or the price factor of an account, or whether its members see the balance',
     with: {
       '--group <group>': 'the group of the account, or "none"',
       '--models <names>': {

@@ -41,7 +41,7 @@ export const catalogCommands = group(
           'a text of the catalog, or a whole configuration file, whose other sections are left out; "-" is standard input',
         ...WHEN,
         '--base <number>':
-          'the revision that the file starts from; refused if another one has followed (default: the last one)',
+          'the revision that the file is based on; if another one has followed it, the push is refused (default: the last one)',
         '--dry-run':
           'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
       },
@@ -78,7 +78,7 @@ export const catalogCommands = group(
       ],
     },
     'show [number]': {
-      about: 'print the text of a revision, by default of the last one, which the next one starts from',
+      about: 'print the text of a revision (default: the last one, on which the next one is based)',
       with: { '[number]': NUMBER },
       async reads(admin, output, { number }, process) {
         if (number === undefined) {
@@ -93,7 +93,7 @@ export const catalogCommands = group(
       },
     },
     'diff <from> [to]': {
-      about: 'compare two revisions, by default with the last one',
+      about: 'compare a revision with another one (default: the last one)',
       with: { '<from>': NUMBER, '[to]': NUMBER },
       async reads(admin, output, { from, to }) {
         const last = to === undefined ? (await readCatalog(admin)).base : numberOf(to);
@@ -258,7 +258,7 @@ function describeChanged({ number, inForceAt, changes }: ChangedCatalogResponse)
 }
 
 function describeChanges(changes: readonly CatalogChangeResponse[] | null): string {
-  if (changes === null) return 'The texts cannot be compared: one of them is not valid here.';
+  if (changes === null) return 'The texts cannot be compared, because one of them is not valid on this node.';
   return changes.length === 0 ? 'No setting differs.' : changes.map(({ text }) => text).join('\n');
 }
 

@@ -117,7 +117,7 @@ function describePlan(books: ForeignBooks): string {
 }
 
 function describeLeftOut({ leftOut }: ForeignBooks): string {
-  const columns = columnsOf<LeftOut>('count', 'is left out: what', 'because: why');
+  const columns = columnsOf<LeftOut>('count', 'left out: what', 'because: why');
   return renderTable(leftOut, 'Nothing is left out.', columns);
 }
 

@@ -51,7 +51,8 @@ export const secretCommands = group('secret', ABOUT, {
     },
   },
   'new-key': {
-    about: 'print a new random key for FAREGATE_SECRETS_KEY; nothing keeps it, and without it no secret can be opened',
+    about:
+      'print a new random key for FAREGATE_SECRETS_KEY; keep a copy: it is stored nowhere, and without it no secret can be opened',
     async runs(_flags, output) {
       const key = newSealingKey();
       output.print({ key }, () => key);

@@ -51,7 +51,7 @@ export const transferCommands: CommandRows = {
   },
   'import <file>': {
     about: 'import an export into an empty database, completely or not at all; creates a local database if none exists',
-    with: { '<file>': 'what "faregate db export" wrote; "-" is standard input' },
+    with: { '<file>': 'a file that "faregate db export" wrote; "-" is standard input' },
     async runs(flags, output, { file }, process) {
       const { database } = loadForBooks(flags, process.environment);
       const imported = await importFrom(String(file), database, process);

@@ -108,7 +108,7 @@ function describeUser(user: UserResponse): string {
     ['e-mail', email ?? 'none: signs in with the name'],
     ['operator', operatorRole ?? 'no'],
     ['status', describeStatus(user)],
-    unconfirmedTokenId !== null && ['ends with', `the token ${unconfirmedTokenId}, unless confirmed`],
+    unconfirmedTokenId !== null && ['suspended with', `the token ${unconfirmedTokenId}, unless confirmed`],
     ...fieldsOf(user, 'createdAt', 'signed in: lastSignInAt'),
     ...memberships.map(({ accountId, accountName, role }) => [role, `${accountName} (${accountId})`] as const),
   ]);

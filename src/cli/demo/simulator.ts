@@ -16,8 +16,8 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   const said = lastUserText(request.messages);
   const content =
     `This is Faregate's demo provider. You said: "${said}". ` +
-    'Nothing here thinks, but every byte travels the real way: your key was checked, money was set aside, this response ' +
-    'was relayed as it came, and you were charged for exactly the tokens that the provider reports.';
+    'It runs no model, but the gateway treats it like a real provider: it checked your key, reserved money, relayed this ' +
+    'response byte for byte, and charges exactly the tokens that this provider reports.';
   const inputTokens = countTokens(JSON.stringify(request.messages));
   const outputTokens = countTokens(content);
   return {

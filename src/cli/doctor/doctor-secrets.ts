@@ -48,6 +48,6 @@ export async function checkSealedSecrets(
     const detail = `${earlier} of ${secrets.length} are sealed with an earlier key`;
     return [...missing, warning(CHECK, detail, 'Seal them with the first key: faregate secret rotate')];
   }
-  const detail = `${secrets.length}, all opened; backups contain them sealed, and are of use only with the key: keep it elsewhere`;
+  const detail = `${secrets.length}, and this machine can open all of them; backups contain them encrypted, so keep the key in another place`;
   return [...missing, ok(CHECK, detail)];
 }

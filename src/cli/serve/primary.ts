@@ -45,7 +45,7 @@ export async function servePrimary(
   if (beyond.length > 0) {
     logger.warn(
       { settings: beyond, workers: count },
-      'limits are too small to be divided among the workers, which together exceed them',
+      'some limits are smaller than the number of workers; each worker gets at least 1, so together they exceed these limits',
     );
   }
 

@@ -172,7 +172,7 @@ export async function serveGateway(
     return 0;
   } catch (error) {
     if (error instanceof StoppedError) {
-      logger.info({}, 'stopped before it served');
+      logger.info({}, 'the gateway was stopped before it was ready');
       return 0;
     }
     if (worker === null || hasServed) throw error;

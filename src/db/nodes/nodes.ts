@@ -78,11 +78,11 @@ export function createNodes(options: NodesOptions): Nodes {
   async function sweepAndNote(sweep: { readonly run: (deadAfterMs: number) => Promise<void>; hasFailed: boolean }) {
     try {
       await sweep.run(deadAfterMs);
-      if (sweep.hasFailed) logger.info({}, 'recovery after dead nodes works again');
+      if (sweep.hasFailed) logger.info({}, 'recovery of dead nodes works again');
       sweep.hasFailed = false;
     } catch (error) {
       if (!sweep.hasFailed) {
-        logger.error({ err: error }, 'recovery after dead nodes failed; retrying');
+        logger.error({ err: error }, 'recovery of dead nodes failed; retrying');
       }
       sweep.hasFailed = true;
     }

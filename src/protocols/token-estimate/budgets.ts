@@ -12,15 +12,15 @@ export const BUDGETS = {
   responsesBase: {
     tokens: 6,
     when: 'once for a responses body',
-    why: 'fitted, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
+    why: 'measured, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
   },
   responsesItem: {
     tokens: 4,
     when: 'for every input item, for an input that is a string, and for the instructions',
-    why: 'fitted, for each message: 4 for gpt-5, 3 for gpt-4o',
+    why: 'measured for each message: 4 for gpt-5, 3 for gpt-4o',
   },
-  messagesBase: { tokens: 6, when: 'once for a messages body', why: 'fitted for Claude' },
-  messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
+  messagesBase: { tokens: 6, when: 'once for a messages body', why: 'measured for Claude' },
+  messagesMessage: { tokens: 2, when: 'for every message', why: 'measured for Claude' },
   reasoning: {
     tokens: 64,
     when: 'once if `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
@@ -29,12 +29,12 @@ export const BUDGETS = {
   responsesTools: {
     tokens: 32,
     when: 'once if a responses body has tools',
-    why: 'higher than the number fitted for gpt-5, 24',
+    why: 'higher than 24, the number measured for gpt-5',
   },
   responsesTool: {
     tokens: 12,
     when: 'for every tool of a responses body, in addition to its text',
-    why: 'higher than the number fitted for gpt-5 (6), and than that of older counting rules (9)',
+    why: 'higher than 6, the number measured for gpt-5, and than 9, that of older counting rules',
   },
   messagesTools: {
     tokens: 810,
@@ -44,7 +44,7 @@ export const BUDGETS = {
   messagesTool: {
     tokens: 60,
     when: 'for every tool of a messages body, in addition to its text',
-    why: 'higher than the fitted number, 53',
+    why: 'higher than 53, the measured number',
   },
   imageLow: {
     tokens: 512,
@@ -69,7 +69,7 @@ export const BUDGETS = {
   fileUnknown: {
     tokens: 48_000,
     when: 'for every file or document that is given by URL or id, or has an unknown size',
-    why: 'the file is not fetched; the tier for about a dozen pages',
+    why: 'the file is not fetched: about a dozen pages are assumed',
   },
   audioChunk: { tokens: 1_000, when: 'for each started 64 KiB of the decoded size of audio', why: 'inference' },
 } as const satisfies Record<string, Budget>;

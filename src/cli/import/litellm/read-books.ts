@@ -86,7 +86,10 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
     return 0n;
   }
   if (budgetDuration !== null) {
-    notes.add('renewed budgets of accounts', 'they are limits, not balances; top up the account, or grant it a plan');
+    notes.add(
+      'budgets of accounts that are renewed after a period',
+      'they are limits, not balances; top up the account, or grant it a plan',
+    );
     return 0n;
   }
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
@@ -163,7 +166,7 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
   if (period !== undefined && max !== null) return { name: period, nano: notBelowZero(dollarsToNano(max, usdCny)) };
   if (budgetDuration !== null) {
     notes.add(
-      'renewed budgets of keys whose period is not a day, a week or a month',
+      'budgets of keys that are renewed after another period than a day, a week or a month',
       'the rest of the current budget becomes the total cap of the key',
     );
   }
