@@ -8,7 +8,7 @@ type RecordedObject = { readonly [name: string]: Recorded };
 
 /** Approximate maximum size of a recorded value. */
 const SIZE_CHARS_MAX = 16_000;
-/** Maximum number of items of a list. The next constant is that for lists of plain values, such as networks. */
+/** Maximum number of items of a list, and of a list of plain values, such as networks. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;

@@ -132,7 +132,7 @@ export class BodyMemory {
     this.#large = new BodySpace(largeMemory, tenant);
   }
 
-  /** Like `BodySpace.need`. A body that was large once stays large. */
+  /** See `BodySpace.need`. A body that was large once stays large. */
   need(sizeBytes: number, isLarge = this.#isLarge): void {
     this.#isLarge ||= isLarge;
     if (this.#isLarge) this.#large.need(sizeBytes);

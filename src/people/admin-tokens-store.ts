@@ -152,7 +152,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** Inserts a token. `name_taken`, `too_many`: with regard to active tokens. `token_ended`: the token that creates it has ended. */
+    /** Inserts a token. Only active tokens count for `name_taken` and `too_many`. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;

@@ -209,7 +209,7 @@ async function createWriter(directory: LongTransaction) {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows. If each partition has rows of the table, they are inserted into all of them. */
+    /** Inserts rows into the directory, the partition `place` or, if the table is the same in all partitions, into every partition. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;

@@ -5,7 +5,7 @@ import { rememberRecent } from '../../lib/recent.ts';
 interface StoredResponseCapacityOptions {
   /** Reads the total size of the account's stored responses, expired ones included. */
   readonly readBytes: (accountId: string) => Promise<number>;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly bytesMax: () => number;
   readonly clock: Clock;
   readonly logger: Logger;

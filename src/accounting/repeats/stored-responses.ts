@@ -69,7 +69,7 @@ interface StoredResponsesOptions {
   readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly terms: () => StoredResponseTerms;
   /** For tests: replaces the database's clock and the intervals. */
   readonly testClock?: Clock | undefined;

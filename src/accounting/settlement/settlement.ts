@@ -281,7 +281,7 @@ export function createSettlement(options: SettlementOptions) {
     async recover(partition?: number): Promise<number> {
       // The first replay finds the partition of each entry and passes it to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // In steps, because a journal takes over only as many entries as fit.
+      // This takes several steps, because a journal takes over only as many entries as fit.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left results of finished calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));

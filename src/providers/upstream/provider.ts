@@ -77,7 +77,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // Only for the chat protocol: in the messages protocol, input tokens always exclude cache tokens.
+    // In the messages protocol, input tokens always exclude cache tokens, so this setting changes nothing.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
