@@ -88,7 +88,7 @@ export async function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // Without a deadline, because a command can wait for the database.
+  // There is no deadline, because a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -141,7 +141,7 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // None: only a process that calls providers knows which credentials work.
+    // Empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,

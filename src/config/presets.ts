@@ -108,7 +108,7 @@ const VENDORS: readonly Vendor[] = [
     chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
     allows: ['tools.web_extractor'],
     messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
-    // Not served here: images and rerank have other addresses.
+    // Images and rerank have other addresses at this vendor.
     lacks: ['images.generate', 'images.edit', 'rerank'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',

@@ -7,7 +7,7 @@ export interface Envelope<Body extends object = object> {
   status(error: GatewayError): number;
   /** Formats an error. `nowMs`: epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** At an address of several families, returns the format of the client's family. */
+  /** Returns the format of the client's family, for addresses that several families share. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 

@@ -15,7 +15,7 @@ export interface AdminClient {
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** Error code if an actor makes too many changes. The refused one had no effect. */
+/** Error code if an actor makes too many changes. A change that gets this error had no effect. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {

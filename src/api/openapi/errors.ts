@@ -63,7 +63,7 @@ export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // Without 405 and 426, which are about methods and upgrades rather than calls.
+  // 405 and 426 are about methods and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
