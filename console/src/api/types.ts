@@ -18,6 +18,8 @@ export type Catalog = { readonly mode: 'file' | 'database'; readonly inForce: Re
 
 export type CatalogChange = { readonly section: 'billing' | 'limits' | 'providers' | 'models' | 'plans' | 'groups'; readonly name: string | null; readonly kind: 'added' | 'removed' | 'changed'; readonly setting: string | null; readonly before: string | null; readonly after: string | null; readonly from: string | null; readonly text: string };
 
+export type CatalogSchema = { readonly [name: string]: unknown };
+
 export type Change = { readonly id: string; readonly at: Instant; readonly endedAt: Instant | null; readonly outcome: 'done' | 'failed' | 'unknown'; readonly actor: { readonly kind: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration'; readonly id: string | null; readonly name: string; readonly sessionId: string | null; readonly localUser: string | null }; readonly method: string | null; readonly path: string | null; readonly action: string; readonly subject: { readonly kind: string; readonly id: string | null }; readonly accountId: string | null; readonly accountName: string | null; readonly sentence: { readonly en: string; readonly zh: string }; readonly before: { readonly [name: string]: unknown } | null; readonly after: { readonly [name: string]: unknown } | null; readonly clientAddress: string | null; readonly requestId: string | null; readonly errorCode: string | null };
 
 export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly changes: readonly CatalogChange[] | null };
@@ -495,7 +497,7 @@ export interface Endpoints {
   'POST /admin/v1/accounts': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly name: string; readonly email?: string | null | undefined; readonly verified?: boolean | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly balanceYuan?: string | null | undefined };
+    body: { readonly name: string; readonly email?: string | null | undefined; readonly verified?: boolean | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly balanceYuan?: string | null | undefined; readonly groupId?: string | null | undefined };
     response: Account;
   };
   /** List and search accounts. */
@@ -763,6 +765,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined };
     response: ChangedCatalog;
+  };
+  /** Show the JSON Schema of the text of the catalog, for editors. */
+  'GET /admin/v1/catalog/schema': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: CatalogSchema;
   };
   /** List the settings of known vendors, for new providers of the catalog. */
   'GET /admin/v1/provider-presets': {

@@ -47,6 +47,7 @@ export const newAccount = z.strictObject({
   verified: z.boolean().default(false),
   dailySpendCapYuan: capYuan.nullish(),
   balanceYuan: capYuan.nullish(),
+  groupId: shortText.nullish(),
 });
 
 const priceFactor = wholeNumber(
@@ -137,12 +138,15 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
       isRepeatable: true,
       response: accountResponse,
       async run({ body, idempotencyKey }) {
+        const { groupId } = body;
+        if (groupId) requireGroup(groupId, catalog());
         const account = {
           name: body.name,
           email: body.email ?? null,
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
           openingNano: body.balanceYuan ?? 0n,
+          ...(groupId && { groupId }),
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
         const at = new Date(clock.nowMs());

@@ -13,6 +13,7 @@ import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { useTexts } from '../../text/language.tsx';
+import { GroupSelect } from './group-select.tsx';
 import { accountTexts } from './summary-texts.ts';
 
 export interface EditDialogProps extends DialogProps {
@@ -68,6 +69,23 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
         rightSection="%"
         {...field('percent')}
       />
+    </ChangeDialog>
+  );
+}
+
+export function GroupDialog({ account, ...dialog }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const { groupId } = account;
+  const [draft, field] = useDraft(() => ({ groupId: groupId ?? '' }), dialog.isOpen);
+  return (
+    <ChangeDialog
+      endpoint="PATCH /admin/v1/accounts/{id}"
+      title={text.editGroup}
+      submitLabel={text.save}
+      {...dialog}
+      input={() => changeById(account.id, changedMembers({ groupId }, { groupId: textOrNull(draft.groupId) }))}
+    >
+      <GroupSelect {...field('groupId')} present={groupId} />
     </ChangeDialog>
   );
 }
