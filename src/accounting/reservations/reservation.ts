@@ -156,6 +156,8 @@ export interface CallFacts {
   readonly priceRule: PriceRule;
   /** Must equal the start in the record that the call's own end writes: a late end finds the `unresolved` record by it. */
   readonly startedAtMs: number;
+  /** The group of the account; absent or `null`: none. */
+  readonly groupId?: string | null;
 }
 
 /** Stored in this order and without names, because each byte adds to the time of an admission. Append new members at the end. */
@@ -168,12 +170,17 @@ const STORED_FACTS = [
   ['requestId', 'string'],
   ['priceRule', 'string'],
   ['startedAtMs', 'number'],
+  ['groupId', 'string'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
 /** The text is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
-  const values: CallFacts[keyof CallFacts][] = [];
-  for (const [name] of STORED_FACTS) values.push(facts[name]);
+  const values: unknown[] = [];
+  for (const [name] of STORED_FACTS) {
+    const value = facts[name];
+    // Only the last member can be missing.
+    if (value !== undefined && value !== null) values.push(value);
+  }
   return JSON.stringify(values);
 }
 
