@@ -65,7 +65,11 @@ const COUNTED: readonly Counted[] = [
     from: `${KEYS} where (${IS_READ}) and metadata ?| array['tags', 'guardrails']`,
   },
   { what: 'memberships of teams', why: 'invite the people again', from: '"LiteLLM_TeamMembership"' },
-  { what: 'organizations', why: 'Faregate has no groups of accounts', from: '"LiteLLM_OrganizationTable"' },
+  {
+    what: 'organizations',
+    why: 'put their accounts into groups: faregate account set',
+    from: '"LiteLLM_OrganizationTable"',
+  },
   { what: 'projects', why: 'keys of a project belong to the account of its team', from: '"LiteLLM_ProjectTable"' },
   { what: 'end users', why: 'a client is identified by its key', from: '"LiteLLM_EndUserTable"' },
   {
