@@ -12,6 +12,7 @@ import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limit
 import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
+import { GroupPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -42,12 +43,14 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
     () => ({
       cap: account.dailySpendCapYuan ?? '',
       percent: percentOf(account.priceFactorBasisPoints),
+      groupId: account.groupId,
     }),
     dialog.isOpen,
   );
-  const bodyOf = ({ cap, percent }: typeof draft) => ({
+  const bodyOf = ({ cap, percent, groupId }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
     priceFactorBasisPoints: basisPointsOf(percent),
+    groupId,
   });
   return (
     <ChangeDialog
@@ -68,6 +71,7 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
         rightSection="%"
         {...field('percent')}
       />
+      <GroupPicker isWanted={dialog.isOpen} {...field('groupId')} />
     </ChangeDialog>
   );
 }

@@ -5,11 +5,19 @@ import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, hashOf } from '../../parts/location.ts';
+import { GroupPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { accountsTexts } from './operator-texts.ts';
 import { accountTexts } from './summary-texts.ts';
 
-const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
+const emptyDraft = () => ({
+  name: '',
+  email: '',
+  isVerified: true,
+  balance: '',
+  cap: '',
+  groupId: null as string | null,
+});
 
 export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
@@ -27,6 +35,7 @@ export function NewAccountDialog(dialog: DialogProps) {
           verified: draft.isVerified,
           balanceYuan: textOrNull(draft.balance),
           dailySpendCapYuan: textOrNull(draft.cap),
+          groupId: draft.groupId,
         },
       })}
       onDone={({ id }) => goTo(hashOf(`/operator/accounts/${id}`))}
@@ -41,6 +50,7 @@ export function NewAccountDialog(dialog: DialogProps) {
       />
       <YuanField label={text.balanceNow} description={text.optional} {...field('balance')} />
       <YuanField label={cap} description={capHint} {...field('cap')} />
+      <GroupPicker isWanted={dialog.isOpen} {...field('groupId')} />
     </ChangeDialog>
   );
 }
