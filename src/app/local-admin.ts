@@ -48,12 +48,12 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
- * recovery, and it does not migrate the schema.
+ * Creates the admin API for a command that opens the database itself: stores and endpoints, which are called without a socket. It does no
+ * housekeeping and no recovery, and it does not migrate the schema.
  *
- * @param given the configuration of the command. A catalog of the database is read from there.
- * @param localUser the user of the command line, for the audit log.
- * @param databases must have the schema of this program; `close` leaves them open.
+ * @param given the configuration of the command; a catalog in the database is read from there
+ * @param localUser user of the command line, for the audit log
+ * @param databases must have the schema of this program; `close` leaves them open
  */
 export async function createLocalAdmin(
   given: Config,
@@ -87,7 +87,7 @@ export async function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // A command can wait for the database, so there is no deadline.
+  // Without a deadline, because a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -122,7 +122,7 @@ export async function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // This process has no key cache. The database notifies running gateways of changed keys and accounts.
+    // This process caches no keys. The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -140,20 +140,20 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // Only a process that calls providers knows which credentials work.
+    // None: only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),
     periods: () => runningPeriods(settings.localTime, clock.nowMs()),
-    // The audit pauses between its steps, because gateways may be using the database.
+    // Pauses between its steps, because gateways may be using the database.
     auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
     ...limits,
     changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
-    // The operator at this terminal sees the change.
+    // Does nothing: the operator at this terminal sees the change.
     onChange: () => undefined,
     checksResponses: false,
     shares: null,
@@ -162,7 +162,7 @@ export async function createLocalAdmin(
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };
 }
 
-/** The configuration with the revision in force. If that is not valid here, the command has no models and plans, as without a revision. */
+/** Returns the configuration with the revision in force; if that is not valid here, without models and plans. */
 async function withCatalogOfDatabase(config: Config, revisions: RevisionStore, reader: CatalogReader): Promise<Config> {
   if (config.catalog === 'file') return config;
   const { current } = await revisions.latest();

@@ -31,7 +31,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 export interface NoticeOptions {
   readonly intervalMs?: number;
   readonly resolve?: Resolve;
-  /** The deadline of one delivery attempt. */
+  /** Time limit of an attempt to deliver. */
   readonly deadlineMs?: number;
   readonly graceMs?: number;
 }
@@ -44,7 +44,7 @@ interface NoticesDependencies {
   readonly health: RouteHealth;
   readonly nodeId: string;
   readonly clock: Clock;
-  /** This node estimates the database's clock. */
+  /** This node's estimate of the database's clock. */
   readonly databaseClock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -134,7 +134,7 @@ export class Notices {
 
   readonly figures = (): DeliveryFigures => this.#dispatcher.figures;
 
-  /** Mails a one-time link if mail is configured and the recipient's address is known. */
+  /** Mails a one-time link if mail is configured and the recipient has an address. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
   readonly countMail: CountMail = async (accountId, email) => {
@@ -150,7 +150,7 @@ export class Notices {
   /** For tests. */
   async settle(): Promise<void> {
     const rounds = await Promise.allSettled(this.#finders.map((finder) => finder.round()));
-    // Notices are sent even if one finder fails.
+    // Delivers notices even if a finder has failed.
     await this.#dispatcher.settle();
     const failed = rounds.find((round) => round.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -163,7 +163,7 @@ export class Notices {
   }
 }
 
-/** A running gateway sends the notices that a command queues. */
+/** Creates webhooks for a command. A running gateway sends the notices that it queues. */
 export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),

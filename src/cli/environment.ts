@@ -15,20 +15,20 @@ import { CliError, type GlobalFlags, UsageError } from './command.ts';
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
-  /** Values of flags and of the environment. */
+  /** Settings from flags and the environment. */
   readonly overrides: ConfigOverrides;
 }
 
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
-/** Used if neither a flag nor the environment names a file. */
+/** Configuration file if neither a flag nor the environment names one. */
 export const DEFAULT_FILE = 'faregate.yaml';
 
-/** Used in the configuration of the demo. */
+/** Variable in the configuration of the demo. */
 const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
- * Flags take precedence over the environment, and the environment over the file. If neither names a file, it is `faregate.yaml` in
- * the current directory, or else the demo.
+ * Finds the configuration. Flags take precedence over the environment, and the environment over the file. If none of them names a file, it
+ * is `faregate.yaml` in the current directory; if that does not exist, the demo.
  */
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
   const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
@@ -52,8 +52,8 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment, opt
 }
 
 /**
- * Loads the configuration for a command that uses the database and calls no provider. Missing credentials of providers are no error:
- * often only the environment of the gateway has them.
+ * Loads the configuration for a command that uses the database and calls no provider. Missing credentials are no error, because often only
+ * the gateway's environment has them.
  */
 export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
   const options = { withoutCredentialFiles: true };
@@ -72,12 +72,12 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** Adds the address of the demo's provider; the default is for commands that call no provider. */
+/** Adds the address of the demo's provider. The default is for commands that call no provider. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
 }
 
-/** @throws CliError if the token can be guessed */
+/** Returns the admin token of the environment. @throws CliError if it can be guessed */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
   if (token === undefined) return null;
@@ -92,7 +92,7 @@ export function readAdminToken(environment: Environment): string | null {
 export const NO_ADMIN_TOKEN =
   'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only';
 
-/** Whether a new demo contains a month of sample data. @throws UsageError */
+/** Whether a new demo has a month of sample data. @throws UsageError */
 export function hasDemoMonth(environment: Environment): boolean {
   const text = nonEmpty(environment.FAREGATE_DEMO_DATA) ?? 'month';
   if (text === 'month' || text === 'none') return text === 'month';

@@ -3,7 +3,7 @@ import { CliError } from './command.ts';
 
 export const FORCE = { '--force': 'overwrite the file if it exists' };
 
-/** @throws CliError if the file exists and `isForced` is not true, or if it cannot be written */
+/** Writes a file. @throws CliError if it exists and `isForced` is not true, or if it cannot be written */
 export function writeForEditing(path: string, text: string, isForced: unknown): void {
   try {
     writeFileSync(path, text, { flag: isForced === true ? 'w' : 'wx' });

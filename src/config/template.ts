@@ -1,5 +1,5 @@
 /**
- * `faregate init` writes this file. A line with `#` and no space after it is a setting that can be uncommented unchanged; tests do this.
+ * The file that `faregate init` writes. A line with `#` but no space after it is a setting that can be uncommented as it is, as tests do.
  */
 export const configTemplate = `# The configuration of Faregate.
 #

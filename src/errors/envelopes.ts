@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from './gateway-error.ts';
 
-/** An error format (contract, section 7). The envelopes of the protocol families are in `protocols`. */
+/** A format of errors (contract, section 7). Those of the protocol families are in `protocols`. */
 export interface Envelope<Body extends object = object> {
   readonly name: 'chat' | 'messages' | 'usage' | 'cohere' | 'admin' | 'catalog';
   status(error: GatewayError): number;
-  /** `nowMs`: epoch time. */
+  /** Formats an error. `nowMs`: epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** Addresses that several families share choose the envelope of the client's family. */
+  /** At an address of several families, returns the format of the client's family. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
-/** Clients cannot mistake the error event for the end of a complete stream. */
+/** Formats an error as an event of a stream, which clients cannot mistake for the end of a complete stream. */
 export type RenderStreamError = (error: GatewayError, requestId: string) => string;
 
 interface AdminErrorBody {
@@ -22,7 +22,7 @@ interface CatalogErrorBody {
   readonly code: string;
   readonly message: string;
   readonly success: false;
-  /** An instant in ISO 8601. */
+  /** Time of the error in ISO 8601. */
   readonly timestamp: string;
 }
 
@@ -32,7 +32,7 @@ export const adminEnvelope: Envelope<AdminErrorBody> = {
   render: ({ code, message, param }) => ({ error: { code, message, param } }),
 };
 
-/** The public catalog has its own codes for two errors (contract, section 7). */
+/** Format of the public catalog, which has codes of its own for two errors (contract, section 7). */
 export const catalogEnvelope: Envelope<CatalogErrorBody> = {
   name: 'catalog',
   status: ({ status }) => status,

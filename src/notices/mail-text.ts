@@ -44,7 +44,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
   }
 }
 
-/** Customers can choose names, so line breaks are removed and the length is limited. */
+/** Returns a name as one line of limited length, because customers can choose names. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

@@ -16,7 +16,7 @@ interface WatchedRoute {
 
 interface WatchedCredential {
   readonly provider: string;
-  /** The name in the configuration, never the value. */
+  /** Name of the credential in the configuration, never its value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
@@ -28,8 +28,8 @@ interface WatchTerms {
 }
 
 /**
- * Interval between notices about one subject, in milliseconds. Nodes detect an outage at different times, and a route may repeatedly fail
- * and recover.
+ * Milliseconds between notices about one subject. Nodes detect an outage at different times, and a route may fail and recover again and
+ * again.
  */
 const QUIET_MS = 3_600_000;
 
@@ -39,8 +39,8 @@ interface Problem {
 }
 
 /**
- * A route that stays down, or a credential that a provider refuses, causes one notice until it works again. Only current problems of
- * configured routes and credentials are remembered.
+ * Finds problems of this node. A route that stays down, or a credential that a provider refuses, causes one notice until it works again.
+ * Only current problems of configured routes and credentials are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();
@@ -50,7 +50,7 @@ export class NodeWatch {
     this.#nodeId = nodeId;
   }
 
-  /** Returns a due notice again until it is passed to `markStored`. */
+  /** Returns due notices; each one again until it is passed to `markStored`. */
   findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
@@ -98,7 +98,7 @@ export class NodeWatch {
     return due;
   }
 
-  /** This or another node has stored the notices. */
+  /** Called when this or another node has stored the notices. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
       const known = this.#problems.get(`${kind} ${subject}`);

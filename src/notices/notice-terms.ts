@@ -23,7 +23,7 @@ export function accountTerms({ config, plans }: NoticeSettings): Omit<AccountTer
   };
 }
 
-/** The networks are parsed once per configuration. */
+/** Returns a function for the allowed networks, which are parsed once per configuration. */
 export function allowedNetworks(config: () => Config): () => AddressRanges {
   let parsedFrom: Config | null = null;
   let ranges = new AddressRanges([]);
@@ -35,7 +35,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
   };
 }
 
-/** Returns `null` if no mail server is configured. */
+/** Returns the settings for mail; `null` if no mail server is configured. */
 export function mailTerms({ mail }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;
@@ -55,7 +55,7 @@ interface WatchedSettings {
   readonly providers: Providers;
 }
 
-/** A route with weight 0 takes no calls, so its status is unknown. */
+/** Returns the status of routes and credentials. A route with weight 0 takes no calls, so its status is unknown. */
 export function nodeStatus({ catalog, providers }: WatchedSettings, health: RouteHealth, nowMs: number): NodeStatus {
   const routes = allRoutes(catalog).filter(({ route }) => route.weight > 0);
   const credentials = new Map<string, NodeStatus['credentials'][number]>();

@@ -3,16 +3,16 @@ import type { Logger } from '../lib/logger.ts';
 
 export interface UnpricedUse {
   readonly model: string;
-  /** The key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
+  /** Key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
   readonly price: string;
   readonly calls: number;
   readonly lastAtMs: number;
 }
 
-/** Names of tiers come from providers, so the number of pairs is limited. */
+/** Maximum number of pairs that are counted, because providers choose the names of tiers. */
 const PAIRS_MAX = 1_000;
 
-/** The log reports the 1st, 10th, 100th … occurrence of each. */
+/** Counts uses without a price. For each pair, the log reports the 1st, 10th, 100th … one. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;

@@ -855,7 +855,7 @@ export interface Endpoints {
     body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly scopes?: readonly 'export'[] | undefined; readonly expiresAt?: string | null | undefined };
     response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
   };
-  /** List named admin tokens, newest first, without their texts; the token of the environment is not listed. */
+  /** List named admin tokens, newest first, without the secrets; the token of the environment is not listed. */
   'GET /admin/v1/tokens': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };

@@ -76,7 +76,7 @@ const newRevision = z
       .boolean()
       .optional()
       .describe(
-        'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
+        'Accepts the revision although this gateway still reads the catalog from its file, so that the catalog can move to the database.',
       ),
   })
   .meta({ examples: [{ ...EXAMPLE, reason: 'the billing day is in Shanghai' }] });
@@ -85,7 +85,7 @@ type InForceAt = z.infer<typeof inForceAt>;
 
 const difference = z.strictObject({ from: revisionNumber, to: revisionNumber });
 
-/** Reads, checks and changes the catalog of the database. With `catalog: file` it can only be read. */
+/** Endpoints that read, check and change the catalog of the database. With `catalog: file`, it can only be read. */
 export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminEndpoint[] {
   const { revisions, nodeCatalog, catalogReader, localTime, databaseNowMs } = dependencies;
 
@@ -109,7 +109,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     });
   }
 
-  /** @throws GatewayError 400 if the base does not exist, or if the edits cannot be applied */
+  /** Returns the text of a draft. @throws GatewayError 400 if the base does not exist, or if the edits cannot be applied */
   async function readDraft({ base, text, edits }: Draft): Promise<{ start: Revision | null; text: string }> {
     if ((text === undefined) === (edits === undefined)) {
       throw invalidRequest('Send either the whole text, or edits.', 'text');
@@ -125,7 +125,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     }
   }
 
-  /** @throws GatewayError 400 */
+  /** Converts the start of a revision; `null`: at once. @throws GatewayError 400 if it has passed */
   async function instantOf(at: InForceAt): Promise<number | null> {
     if (at === undefined || at === null) return null;
     const atMs = at instanceof Date ? at.getTime() : startMs(at, localTime());
@@ -304,7 +304,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
   ];
 }
 
-/** The audit log records changes as sentences. */
+/** What the audit log records of a change of the catalog: sentences. */
 const CHANGED_CATALOG: ChangeSubject<unknown, unknown, AdminContext> = {
   kind: 'catalog',
   named: ({ id }) => (id === '' ? null : id),
@@ -319,7 +319,7 @@ function changedToWire(revision: Revision, changes: readonly CatalogChange[] | n
   return { ...summaryToWire(revision), changes: changesToWire(changes) };
 }
 
-/** @throws GatewayError 404 */
+/** Reads the number of a revision. @throws GatewayError 404 if it is none */
 function numberOf(id: string): number {
   const parsed = revisionNumber.safeParse(id);
   if (!parsed.success) throw notFound('revision', id);
@@ -367,7 +367,7 @@ function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Rev
   return `Revision ${number} is in force, or will be in a few seconds. Roll back to an earlier revision instead.`;
 }
 
-/** What example calls to the changed models cost. Changes of the billing time zone concern all models. */
+/** Returns what example calls to the changed models cost. A change of the billing time zone changes all models. */
 function examplesOf(start: Config | null, config: Config, changes: readonly CatalogChange[], nowMs: number) {
   const changed = new Set(
     changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
@@ -381,7 +381,7 @@ function examplesOf(start: Config | null, config: Config, changes: readonly Cata
   });
 }
 
-/** Whether a value contains only texts and numbers that the text of a revision can contain. */
+/** Whether all texts and numbers of a value can be stored in the text of a revision. */
 function isStorableValue(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;

@@ -1,4 +1,4 @@
-/** An error response of the admin API, or a failure to reach the gateway. */
+/** Thrown for an error response of the admin API, or if the gateway cannot be reached. */
 export class AdminClientError extends Error {
   readonly code: string | null;
   readonly param: string | null;

@@ -59,11 +59,11 @@ export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // 405 and 426 concern methods and upgrades rather than calls.
+  // Without 405 and 426, which are about methods and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** Each error response becomes a component of the document. */
+/** Creates components of the document for error responses. */
 export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
@@ -76,13 +76,13 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** The statuses that every address can return are added. */
+  /** Returns responses for statuses, and for those that every address can return. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));
   }
 
-  /** The response has the status that the provider sent. */
+  /** Returns a response with the status that the provider has sent. */
   ofProvider(envelope: Envelope): { readonly [status: string]: object } {
     const words = "The provider rejected the call. The status is the provider's.";
     return { '4XX': this.#refer('4XX', words, envelope), '5XX': this.#refer('5XX', words, envelope) };

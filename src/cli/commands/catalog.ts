@@ -29,7 +29,7 @@ const WHEN = {
     'when it comes into force: an instant such as 2026-12-01T00:00:00+08:00, or a day of the billing time zone (default: at once)',
 };
 
-/** `faregate catalog`: the catalog of the database, as numbered revisions. */
+/** The commands `faregate catalog …`: the catalog of the database, in numbered revisions. */
 export const catalogCommands = group(
   'catalog',
   'providers, models, prices and plans in the database, the same for all nodes (`catalog: database`)',
@@ -41,7 +41,7 @@ export const catalogCommands = group(
           'a text of the catalog, or a whole configuration file, whose other sections are left out; "-" is standard input',
         ...WHEN,
         '--base <number>':
-          'the revision that the file starts from; refused if another one has followed (default: the last one)',
+          'the revision that the file is based on; if another one has followed it, the push is refused (default: the last one)',
         '--dry-run':
           'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
       },
@@ -78,7 +78,7 @@ export const catalogCommands = group(
       ],
     },
     'show [number]': {
-      about: 'print the text of a revision, by default of the last one, which the next one starts from',
+      about: 'print the text of a revision (default: the last one, on which the next one is based)',
       with: { '[number]': NUMBER },
       async reads(admin, output, { number }, process) {
         if (number === undefined) {
@@ -93,7 +93,7 @@ export const catalogCommands = group(
       },
     },
     'diff <from> [to]': {
-      about: 'compare two revisions, by default with the last one',
+      about: 'compare a revision with another one (default: the last one)',
       with: { '<from>': NUMBER, '[to]': NUMBER },
       async reads(admin, output, { from, to }) {
         const last = to === undefined ? (await readCatalog(admin)).base : numberOf(to);
@@ -153,7 +153,7 @@ export const catalogCommands = group(
   },
 );
 
-/** `faregate reload`. */
+/** The command `faregate reload`. */
 export const reloadCommands: CommandRows = {
   reload: {
     about:
@@ -185,7 +185,7 @@ async function move(
       const body = { base, text: catalog, reason, isMove: true };
       const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
       const { number, createdAt, inForceAt } = pushed;
-      // A gateway that starts before the revision is in force has no models.
+      // Waits until the revision is in force, because a gateway that starts before has no models.
       if (number !== base) await delay(Math.max(0, Date.parse(inForceAt) - Date.parse(createdAt)));
       return { revision: number, text: editCatalog(node, [{ path: ['catalog'], value: 'database' }]) };
     }
@@ -209,9 +209,9 @@ function readCatalog(admin: AdminClient): Promise<CatalogResponse> {
 const SETTLE_MS = 5_000;
 
 /**
- * Returns the catalog once no revision is scheduled. A revision that was pushed just now is in force after a few seconds.
+ * Returns the catalog once no revision is scheduled. One that was just pushed is in force after a few seconds.
  *
- * @throws CliError if one is scheduled for later
+ * @throws CliError if a revision is scheduled for later
  */
 async function readSettled(admin: AdminClient): Promise<CatalogResponse> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
@@ -227,7 +227,7 @@ async function readSettled(admin: AdminClient): Promise<CatalogResponse> {
 
 const POLL_MS = 500;
 
-/** The configuration file of the command; empty for the demo, and if there is none. */
+/** Returns the text of the command's configuration file; empty for the demo, and if there is none. */
 function nodeText(flags: GlobalFlags, process: CliProcess): string {
   const { file, isDemo } = findConfigSource(flags, process.environment);
   return isDemo ? '' : readConfigFile(file).text;
@@ -258,7 +258,7 @@ function describeChanged({ number, inForceAt, changes }: ChangedCatalogResponse)
 }
 
 function describeChanges(changes: readonly CatalogChangeResponse[] | null): string {
-  if (changes === null) return 'The texts cannot be compared: one of them is not valid here.';
+  if (changes === null) return 'The texts cannot be compared, because one of them is not valid on this node.';
   return changes.length === 0 ? 'No setting differs.' : changes.map(({ text }) => text).join('\n');
 }
 

@@ -19,7 +19,8 @@ export const configCommands: CommandRows = {
     about: 'write a commented configuration to start from, or a short one for a known vendor',
     with: {
       '[file]': { text: 'the file to write', default: DEFAULT_FILE },
-      '--provider <name>': 'a vendor of --list, for which the file has the addresses and the header of the key',
+      '--provider <name>':
+        'a vendor that --list shows: the file then has the addresses of the vendor and the header for its key',
       '--list': 'only list the known vendors',
       ...FORCE,
     },

@@ -68,7 +68,7 @@ export const modelCommands = group('models', 'create models of the configuration
   },
 });
 
-/** `null` if only the configuration of the demo is found. */
+/** Returns the configuration; `null` if only that of the demo is found. */
 function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
   return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
 }
@@ -87,7 +87,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** A reviver that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
+/** A reviver for `JSON.parse` that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === 'number' && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
@@ -105,7 +105,7 @@ function wantedBy(patterns: string): (id: string) => boolean {
   return (id) => given.some((pattern) => matches(pattern, id));
 }
 
-/** Moves models that would make the configuration invalid to `notPriced`, with the message of the error as the reason. */
+/** Moves models that would make the configuration invalid to `notPriced`, with the error message as the reason. */
 function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
   const refused: NotPriced[] = [];
   const accepted = models.filter((model) => {

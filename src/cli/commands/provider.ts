@@ -34,7 +34,7 @@ const rows: CommandRows = {
 
 export const providerCommands: CommandRows = { provider: { about: 'test providers', rows } };
 
-/** Sends the test from the running gateway, which has the connections and credentials that calls use, or else from this process. */
+/** Tests a provider from the gateway that runs, with the connections and credentials of calls; if none runs, from this process. */
 async function runTest(
   flags: GlobalFlags,
   { environment }: CliProcess,

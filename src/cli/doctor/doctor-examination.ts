@@ -15,7 +15,7 @@ import {
 import { checkProviders } from './doctor-providers.ts';
 import { checkSealedSecrets, checkSealingKeys } from './doctor-secrets.ts';
 
-/** The checks in the order in which they are printed. An invalid configuration leaves only the first ones. */
+/** Runs all checks, in the order in which they are printed. If the configuration is invalid, only the first ones run. */
 export async function examine(
   source: ConfigSource,
   environment: Environment,
@@ -54,7 +54,7 @@ export async function examine(
     ...(await checkDatabase(database, source.isDemo, (directory) =>
       checkSealedSecrets(directory, environment, config),
     )),
-    // The provider of the demo runs only while the gateway does.
+    // The demo's provider runs only while the gateway does.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];
 }

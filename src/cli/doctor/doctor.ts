@@ -10,7 +10,7 @@ export const doctorCommands: CommandRows = {
       'providers (without their credentials); exit code 1 if something fails',
     async runs(flags, output, _given, { environment }) {
       const source = findConfigSource(flags, environment);
-      // Imported here, because `--help` does not need the HTTP client for providers.
+      // Imported here, because `--help` needs no HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
       const findings = await examine(source, environment, () => loadForCommand(flags, environment));
       output.print(findings, () => findings.map(describe).join('\n'));
