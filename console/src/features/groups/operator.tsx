@@ -10,6 +10,7 @@ import { SmallButton } from '../../parts/small.ts';
 import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { groupDraft } from './group-draft.ts';
 import { GroupDialog } from './group-form.tsx';
@@ -44,7 +45,7 @@ function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
 
 function GroupTable({ catalog }: { readonly catalog: Catalog }) {
   const text = useTexts(groupsTexts);
-  const margins = useMargins('group');
+  const margins = useMargins('group', useSession().billingTimezone);
   const rows = Object.entries(catalog.value.groups).map(([id, fields]) => groupDraft(id, fields));
   if (rows.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
   return (

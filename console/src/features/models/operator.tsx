@@ -120,7 +120,7 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
   const [search, setSearch] = useState('');
   const [sort, setSort] = useState<{ readonly by: SortName; readonly isDown: boolean }>({ by: 'name', isDown: false });
   const [rowsMax, setRowsMax] = useState(ROWS_MAX);
-  const all = rowsOf(catalog, nowMs, zones.billing, useMargins('model'));
+  const all = rowsOf(catalog, nowMs, zones.billing, useMargins('model', zones.billing));
   if (all.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
   const wanted = search.trim().toLowerCase();
   const found = all

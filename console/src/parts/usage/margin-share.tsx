@@ -24,7 +24,7 @@ export function MarginShare({ sums }: { readonly sums: MarginSums | undefined })
   const format = useFormat();
   if (sums === undefined) return '–';
   const margin = shownMargin(sums);
-  if (margin.kind === 'unknown' || margin.kind === 'noRevenue') {
+  if (!('basisPoints' in margin)) {
     return <SmallText component="span">{text[margin.kind]}</SmallText>;
   }
   const { basisPoints } = margin;
