@@ -14,7 +14,7 @@ import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The same bytes as in the request, possibly in new memory. */
+  /** The body, with the same bytes but possibly in other memory. */
   readonly body: Buffer;
 }
 

@@ -9,7 +9,7 @@ export type Home = 'directory' | 'partition';
 export const HOMES = {
   /** In the directory, because names and e-mail addresses are searched in one place. */
   accounts: 'directory',
-  /** Looked up by idempotency key before an account exists. */
+  /** In the directory, because they are looked up by idempotency key before an account exists. */
   account_requests: 'directory',
   /** In the directory, because the key of a request leads to its account. */
   api_keys: 'directory',

@@ -173,7 +173,7 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     responseSchema: response,
     lines,
-    // Sound, because `check` validates the input.
+    // The cast is safe, because `check` validates the input.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
       kind: subjectKindOf(path),
     },

@@ -35,7 +35,7 @@ export const Meaning = {
   caches: 1 << 21,
   /** A schema, whose member names can be anything. */
   schema: 1 << 22,
-  /** Of a function: a schema. Elsewhere, at the top level or in a provider tool: settings. */
+  /** In a function, this is a schema. At the top level and in a provider tool, it is settings. */
   parameters: 1 << 23,
   type: 1 << 24,
   maxUses: 1 << 25,
