@@ -51,7 +51,7 @@ export const HOMES = {
   ledger_entries: 'partition',
   /** Includes one table for each month. */
   calls: 'partition',
-  /** In the partition, because they are written with call records. An id is a hash of its list, so ids of two partitions do not conflict. */
+  /** In the partition, because they are written with call records. An id is a hash of its list, so equal ids are the same list. */
   price_lists: 'partition',
   dropped_months: 'partition',
   dropped_calls: 'partition',

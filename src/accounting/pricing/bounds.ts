@@ -61,7 +61,7 @@ export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/** Cuts usage to its bounds. `excess` is what was cut; `null`: nothing. Of the input, and of the output, tokens at the full price are cut last. */
+/** Cuts usage to its bounds. In input and in output, tokens at the full price are cut last. `excess`: what was cut; `null`: nothing. */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
