@@ -17,7 +17,7 @@ const DRIVER_TIMEOUT =
 /** Returns the text of an error: the message if it is expected; otherwise the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
   // Escapes line breaks, because a message of the API can quote stored text.
-  if (error instanceof AdminClientError) return escapeText(error.message);
+  if (error instanceof AdminClientError) return [error.message, ...error.details].map(escapeText).join('\n');
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const words = error instanceof StatementError ? error.reason : error.message;

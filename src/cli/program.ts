@@ -65,10 +65,15 @@ const FAILURE = 1;
 const USAGE_ERROR = 2;
 
 /** Returns an error as `--json` prints it instead of the result, with the code and parameter that the admin API reported. */
-function toJson(error: unknown): { message: string; code?: string; param?: string } {
+function toJson(error: unknown): { message: string; code?: string; param?: string; details?: readonly string[] } {
   if (error instanceof AdminClientError) {
-    const { message, code, param } = error;
-    return { message, ...(code !== null && { code }), ...(param !== null && { param }) };
+    const { message, code, param, details } = error;
+    return {
+      message,
+      ...(code !== null && { code }),
+      ...(param !== null && { param }),
+      ...(details.length > 0 && { details }),
+    };
   }
   if (error instanceof CommanderError) return { message: error.message.replace(/^error: /, '') };
   return { message: describeFailure(error) };

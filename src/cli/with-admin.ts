@@ -54,7 +54,7 @@ export async function withAdmin<Result>(
   const logger = createQuietLogger(environment);
   const books = await openBooks(config.database, logger, say).catch((error: unknown) => {
     throw error instanceof NoDatabaseError && isUsualPlace
-      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
+      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`, { cause: error })
       : error;
   });
   if ('gateway' in books) {

@@ -81,6 +81,7 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
     code: textOf(error.code),
     param: textOf(error.param),
+    details: Array.isArray(error.details) ? error.details.map(String) : [],
   });
 }
 

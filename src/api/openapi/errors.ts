@@ -6,9 +6,13 @@ import type { SchemaCollection } from './json-schema.ts';
 const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
 const message = z.string().meta({ description: 'The error message, for people.' });
 const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
+const details = z
+  .array(z.string())
+  .optional()
+  .meta({ description: 'What the message is about, one line each, such as the problems of a text.' });
 
 const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
-  admin: z.strictObject({ error: z.strictObject({ code, message, param }) }).meta({ id: 'Error' }),
+  admin: z.strictObject({ error: z.strictObject({ code, message, param, details }) }).meta({ id: 'Error' }),
   chat: z
     .looseObject({
       error: z.looseObject({

@@ -86,7 +86,8 @@ export class CatalogReader {
   }
 }
 
-function secretProblems(text: string): CatalogProblem[] {
+/** The places of a text that contain a secret, which a revision must not. */
+export function secretProblems(text: string): CatalogProblem[] {
   const paths = secretsIn(text);
   if (paths.length === 0) return [];
   const document = readDocument(text, {});
