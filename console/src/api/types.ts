@@ -913,7 +913,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Confirm a user that a token created, so that the token’s end does not suspend the user. */
+  /** Confirm a user that a token created: the user stays active when the token is revoked or expires. */
   'POST /admin/v1/users/{id}/confirm': {
     path: { readonly id: string };
     query: Record<never, never>;
