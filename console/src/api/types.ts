@@ -18,6 +18,8 @@ export type Catalog = { readonly mode: 'file' | 'database'; readonly inForce: Re
 
 export type CatalogChange = { readonly section: 'billing' | 'limits' | 'providers' | 'models' | 'plans' | 'groups'; readonly name: string | null; readonly kind: 'added' | 'removed' | 'changed'; readonly setting: string | null; readonly before: string | null; readonly after: string | null; readonly from: string | null; readonly text: string };
 
+export type CatalogSchema = { readonly [name: string]: unknown };
+
 export type Change = { readonly id: string; readonly at: Instant; readonly endedAt: Instant | null; readonly outcome: 'done' | 'failed' | 'unknown'; readonly actor: { readonly kind: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration'; readonly id: string | null; readonly name: string; readonly sessionId: string | null; readonly localUser: string | null }; readonly method: string | null; readonly path: string | null; readonly action: string; readonly subject: { readonly kind: string; readonly id: string | null }; readonly accountId: string | null; readonly accountName: string | null; readonly sentence: { readonly en: string; readonly zh: string }; readonly before: { readonly [name: string]: unknown } | null; readonly after: { readonly [name: string]: unknown } | null; readonly clientAddress: string | null; readonly requestId: string | null; readonly errorCode: string | null };
 
 export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly changes: readonly CatalogChange[] | null };
@@ -132,9 +134,9 @@ export type VoucherBatch = { readonly id: string; readonly name: string; readonl
 
 export type VoucherRedemption = { readonly id: string; readonly accountId: string; readonly codeEnd: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly redeemedAt: Instant; readonly entryId: string | null; readonly subscriptionId: string | null; readonly subscriptionEndsAt: Instant | null; readonly accountName: string; readonly batchId: string; readonly redeemedBy: string; readonly redeemedById: string | null };
 
-export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
+export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
 
-export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
+export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
 export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
@@ -335,7 +337,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
@@ -764,6 +766,13 @@ export interface Endpoints {
     body: { readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined };
     response: ChangedCatalog;
   };
+  /** Show the JSON Schema of the text of the catalog, for editors. */
+  'GET /admin/v1/catalog/schema': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: CatalogSchema;
+  };
   /** List the settings of known vendors, for new providers of the catalog. */
   'GET /admin/v1/provider-presets': {
     path: Record<never, never>;
@@ -904,7 +913,7 @@ export interface Endpoints {
     body: null;
     response: null;
   };
-  /** Confirm a user that a token created, so that the token’s end does not suspend the user. */
+  /** Confirm a user that a token created: the user stays active when the token is revoked or expires. */
   'POST /admin/v1/users/{id}/confirm': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -978,8 +987,8 @@ export interface Endpoints {
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
@@ -992,7 +1001,7 @@ export interface Endpoints {
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */

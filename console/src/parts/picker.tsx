@@ -12,15 +12,11 @@ const texts = pageTexts(
     any: 'any',
     accountFirst: 'choose an account first',
     search: 'name or e-mail address',
-    group: 'Group',
-    noGroup: 'none',
   },
   {
     any: '不限',
     accountFirst: '请先选择账户',
     search: '名称或邮箱',
-    group: '分组',
-    noGroup: '无',
   },
 );
 
@@ -199,28 +195,6 @@ export function ModelPicker({ value, onChange }: IdPickerProps) {
       value={value}
       onChange={onChange}
       choices={models.map((id) => ({ value: id, label: id }))}
-    />
-  );
-}
-
-interface GroupPickerProps {
-  readonly value: string | null;
-  readonly onChange: (id: string | null) => void;
-  /** `false` postpones the read. */
-  readonly isWanted: boolean;
-}
-
-/** Chooses a configured group of accounts; cleared: none. */
-export function GroupPicker({ value, onChange, isWanted }: GroupPickerProps) {
-  const text = useTexts(texts);
-  const groups = useRead('GET /admin/v1/groups', {}, { isWanted }).data?.data ?? [];
-  return (
-    <Picker
-      label={text.group}
-      placeholder={text.noGroup}
-      value={value ?? undefined}
-      onChange={onChange}
-      choices={groups.filter(({ isConfigured }) => isConfigured).map(({ id }) => ({ value: id, label: id }))}
     />
   );
 }

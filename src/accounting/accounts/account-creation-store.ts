@@ -15,7 +15,7 @@ export interface NewAccount {
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
-  /** Absent or `null`: none. */
+  /** The group of the account; absent or `null`: none. */
   readonly groupId?: string | null;
   readonly dailyCapNano: bigint | null;
   /** Amount of the first top-up; 0 or absent: no top-up. */
@@ -45,8 +45,8 @@ const insertBalance: Statement = {
 
 const insertAccount: Statement = {
   name: 'accounts.insert',
-  text: `insert into accounts (id, name, email, verified, status, group_id, created_at, updated_at, partition_no)
-values ($1, $2, $3, $4, 'active', $7, $5, $5, $6::smallint)`,
+  text: `insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no, group_id)
+values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint, $7)`,
 };
 
 export type AccountCreations = ReturnType<typeof createAccountCreations>;

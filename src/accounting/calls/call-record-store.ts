@@ -157,7 +157,7 @@ export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** @param priceLists the price lists of the ends without duplicates; `StoredPriceLists` writes them */
+/** @param priceLists the price lists of the calls without duplicates; `StoredPriceLists` writes them */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);

@@ -118,8 +118,7 @@ describe('margins on the pages of operators', { skip: withoutBrowser, timeout: 3
     const { page } = console;
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Edit caps, price and group' }).click();
-    await dialog.getByRole('combobox', { name: 'Group' }).click();
-    await page.getByRole('option', { name: 'resellers' }).click();
+    await dialog.getByRole('combobox', { name: 'Group' }).selectOption('resellers');
     await console.assertAccessible();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });

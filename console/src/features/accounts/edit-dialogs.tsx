@@ -12,8 +12,8 @@ import { areRatesComplete, changeOfRates, ratesDraftOf } from '../../parts/limit
 import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
-import { GroupPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { GroupSelect } from './group-select.tsx';
 import { accountTexts } from './summary-texts.ts';
 
 export interface EditDialogProps extends DialogProps {
@@ -43,14 +43,14 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
     () => ({
       cap: account.dailySpendCapYuan ?? '',
       percent: percentOf(account.priceFactorBasisPoints),
-      groupId: account.groupId,
+      groupId: account.groupId ?? '',
     }),
     dialog.isOpen,
   );
   const bodyOf = ({ cap, percent, groupId }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
     priceFactorBasisPoints: basisPointsOf(percent),
-    groupId,
+    groupId: textOrNull(groupId),
   });
   return (
     <ChangeDialog
@@ -71,7 +71,7 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
         rightSection="%"
         {...field('percent')}
       />
-      <GroupPicker isWanted={dialog.isOpen} {...field('groupId')} />
+      <GroupSelect {...field('groupId')} present={account.groupId} />
     </ChangeDialog>
   );
 }

@@ -5,19 +5,12 @@ import { textOrNull } from '../../parts/forms/number-text.ts';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, hashOf } from '../../parts/location.ts';
-import { GroupPicker } from '../../parts/picker.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { GroupSelect } from './group-select.tsx';
 import { accountsTexts } from './operator-texts.ts';
 import { accountTexts } from './summary-texts.ts';
 
-const emptyDraft = () => ({
-  name: '',
-  email: '',
-  isVerified: true,
-  balance: '',
-  cap: '',
-  groupId: null as string | null,
-});
+const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', groupId: '', cap: '' });
 
 export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
@@ -34,8 +27,8 @@ export function NewAccountDialog(dialog: DialogProps) {
           email: textOrNull(draft.email),
           verified: draft.isVerified,
           balanceYuan: textOrNull(draft.balance),
+          groupId: textOrNull(draft.groupId),
           dailySpendCapYuan: textOrNull(draft.cap),
-          groupId: draft.groupId,
         },
       })}
       onDone={({ id }) => goTo(hashOf(`/operator/accounts/${id}`))}
@@ -49,8 +42,8 @@ export function NewAccountDialog(dialog: DialogProps) {
         onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
       />
       <YuanField label={text.balanceNow} description={text.optional} {...field('balance')} />
+      <GroupSelect {...field('groupId')} present={null} />
       <YuanField label={cap} description={capHint} {...field('cap')} />
-      <GroupPicker isWanted={dialog.isOpen} {...field('groupId')} />
     </ChangeDialog>
   );
 }
