@@ -15,7 +15,7 @@ export interface NewAccount {
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
-  /** Absent or `null`: none. */
+  /** The group of the account; absent or `null`: none. */
   readonly groupId?: string | null;
   readonly dailyCapNano: bigint | null;
   /** Amount of the first top-up; 0 or absent: no top-up. */

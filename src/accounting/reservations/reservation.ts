@@ -178,7 +178,7 @@ export function factsText(facts: CallFacts): string {
   const values: unknown[] = [];
   for (const [name] of STORED_FACTS) {
     const value = facts[name];
-    // Only the last member can be missing.
+    // Only the last fact can be missing, so each value has the index of its fact.
     if (value !== undefined && value !== null) values.push(value);
   }
   return JSON.stringify(values);

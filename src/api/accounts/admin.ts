@@ -145,7 +145,7 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
           openingNano: body.balanceYuan ?? 0n,
-          // Absent if there is none: repeats of requests to earlier versions must have the same text.
+          // Without a group, the field is absent: repeats of requests to earlier versions must have the same text.
           ...(body.groupId && { groupId: body.groupId }),
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };

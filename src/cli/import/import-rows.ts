@@ -93,7 +93,7 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    // Also removes white space within quotes, because the admin API does: it must not make a name belong to another account.
+    // The admin API also removes white space within quotes. If this did not, a name could belong to two accounts.
     const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });
