@@ -55,6 +55,7 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
     ...filledUnderPointer(colors.cyan[9]),
     '--mantine-color-dimmed': colors.dark[1],
     '--mantine-color-placeholder': colors.dark[2],
+    '--mantine-color-error': colors.red[5],
   },
 });
 

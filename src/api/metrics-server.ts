@@ -33,7 +33,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     clock,
     ids,
     logger,
-    // Never: while the gateway closes, the last metrics can be read.
+    // Requests are never refused: while the gateway closes, its last metrics can be read.
     isClosing: () => false,
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,

@@ -15,6 +15,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { CatalogReader } from '../config/revisions/catalog-reader.ts';
+import { findInitialCatalog } from '../config/revisions/initial-catalog.ts';
 import { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { createRevisionStore, type RevisionStore } from '../config/revisions/revisions-store.ts';
 import { CATALOG_SECTIONS, type Config } from '../config/schema.ts';
@@ -68,7 +69,7 @@ export async function createLocalAdmin(
   const nodeCatalog = new NodeCatalog(node, given.catalog);
   const catalogReader = new CatalogReader(nodeCatalog, { isServing: false });
   const revisions = createRevisionStore(directory);
-  const config = await withCatalogOfDatabase(given, revisions, catalogReader);
+  const config = await withCatalogOfDatabase(given, { revisions, catalogReader, node });
   const clock = systemClock;
   const monotonicMs = () => performance.now();
   const ids = createIds(clock);
@@ -87,7 +88,7 @@ export async function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // Without a deadline, because a command can wait for the database.
+  // There is no deadline, because a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -140,7 +141,7 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // None: only a process that calls providers knows which credentials work.
+    // The list is empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
@@ -162,11 +163,24 @@ export async function createLocalAdmin(
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };
 }
 
-/** Returns the configuration with the revision in force; if that is not valid here, without models and plans. */
-async function withCatalogOfDatabase(config: Config, revisions: RevisionStore, reader: CatalogReader): Promise<Config> {
+interface CatalogSources {
+  readonly revisions: RevisionStore;
+  readonly catalogReader: CatalogReader;
+  readonly node: NodeConfig | null;
+}
+
+/**
+ * Returns the configuration with the revision in force, or with the initial catalog if there is none yet. If the text is not valid on this
+ * machine, the command has no models and plans.
+ */
+async function withCatalogOfDatabase(
+  config: Config,
+  { revisions, catalogReader, node }: CatalogSources,
+): Promise<Config> {
   if (config.catalog === 'file') return config;
   const { current } = await revisions.latest();
-  const whole = current === null ? null : reader.read(current.text);
+  const catalog = current ?? (node && findInitialCatalog(config, node.file));
+  const whole = catalog === null ? null : catalogReader.read(catalog.text);
   if (whole === null) return config;
   return { ...config, ...Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, whole[name]])) };
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import type { BackgroundJob } from '../lib/background-job.ts';
@@ -42,6 +43,7 @@ interface NoticesDependencies {
   readonly adminPools: PlacedPools;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
+  readonly catalog: Pick<NodeCatalog, 'follower'>;
   readonly nodeId: string;
   readonly clock: Clock;
   /** This node's estimate of the database's clock. */
@@ -63,7 +65,7 @@ export class Notices {
   readonly #linkMailer: ReturnType<typeof createLinkMailer>;
 
   constructor(deps: NoticesDependencies) {
-    const { databases, adminPools, settings, health, clock, databaseClock, ids, logger, options } = deps;
+    const { databases, adminPools, settings, health, catalog, clock, databaseClock, ids, logger, options } = deps;
     const pool = databases.directory.pool('notices');
     const config = (): Config => settings.current.config;
     const allowed = allowedNetworks(config);
@@ -114,7 +116,8 @@ export class Notices {
       ...found,
       store: createNoticeStore(pool),
       terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
-      status: () => nodeStatus(settings.current, health, clock.nowMs()),
+      status: () =>
+        nodeStatus(settings.current, { health, revisions: catalog.follower?.status ?? null, nowMs: clock.nowMs() }),
       watch: new NodeWatch(deps.nodeId),
       clock: databaseClock,
       logger,

@@ -74,7 +74,7 @@ export function createPeople(deps: PeopleDependencies): People {
         name,
         displayName: settings.displayName ?? name,
         settings,
-        // With OpenID Connect providers, a configuration must have a public address.
+        // A configuration with OpenID Connect providers must have a public address.
         redirectUri: `${publicUrl() ?? ''}${ACCOUNT_PREFIX}/oidc/${name}/callback`,
       })),
     oidc: createOidcSignIn({

@@ -3,6 +3,7 @@ import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { CatalogFollower, type FollowedSecrets, type FollowerOptions } from '../config/revisions/follower.ts';
+import { insertFirstRevision } from '../config/revisions/initial-catalog.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
@@ -42,7 +43,7 @@ interface GatewayDependencies {
 }
 
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
-  /** Status of later loads. */
+  /** Records each later load of the configuration. */
   readonly loads: ConfigLoads;
   /** The sealed secrets that the configuration can use; absent: none. */
   readonly secrets?: FollowedSecrets;
@@ -129,7 +130,7 @@ export class RunningGateway {
    * Keeps the configuration at its file, at the sealed secrets and, with `catalog: database`, at the revision of the catalog in force. The
    * caller closes the watcher before the gateway.
    *
-   * @throws ConfigError if the revision in force cannot be used
+   * @throws ConfigError if the revision in force, or the initial catalog of an empty database, cannot be used
    */
   async followConfig(
     current: Config,
@@ -157,6 +158,7 @@ export class RunningGateway {
     try {
       if (current.catalog === 'database') {
         const store = createRevisionStore(databases.directory.pool('probes'));
+        await insertFirstRevision({ store, node, settings: current, nodeId: this.nodeId });
         const apply: FollowerOptions['apply'] = (text, fromMs) => watcher.useCatalog(text, fromMs);
         catalog.follower = this.#follower(node, { secrets, store, apply });
         await catalog.follower.start();

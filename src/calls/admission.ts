@@ -144,6 +144,7 @@ function reservationRequest(call: Call): ReservationRequest {
       requestId: call.requestId,
       priceRule: price.rule,
       startedAtMs: call.startedAtMs,
+      groupId: principal.groupId,
     }),
   };
 }

@@ -33,7 +33,7 @@ export interface CallEnd {
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
+  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId'>;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
@@ -66,6 +66,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       accountId: principal.accountId,
       callId,
       keyId: principal.keyId,
+      groupId: principal.groupId,
       context: policy.context,
       operation: policy.operation.name,
       model: model.id,

@@ -32,7 +32,7 @@ interface SettlementDependencies {
  * once, with or without a charge.
  */
 export class Call implements ShownHeaders {
-  // Set from the request.
+  // These fields are set from the request.
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly requestHeaders: IncomingHttpHeaders;
@@ -59,7 +59,7 @@ export class Call implements ShownHeaders {
   session: CallSession | null = null;
   /** Other models that the request names, such as a model for a tool. */
   inner!: readonly AllowedModel[];
-  /** The prices in force: before admission by this node's estimate of the database's clock, after it by the clock itself. */
+  /** The prices in force. Before admission, this node estimates the database's clock; the admission reads the clock itself. */
   pricing!: CallPricing;
   /** The prices before and after a price change that is near; `null` if none is near. */
   sides: readonly PricingSide[] | null = null;
@@ -198,7 +198,7 @@ export class Call implements ShownHeaders {
     }
   }
 
-  /** Of a non-streaming response, the headers show the state after settlement. */
+  /** The headers of a non-streaming response show the state after settlement. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};

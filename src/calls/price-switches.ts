@@ -22,7 +22,7 @@ export const NEAR_MS = 600_000;
 export class PriceSwitches {
   readonly #catalogs: readonly CatalogFrom[];
   readonly #instants: readonly number[];
-  /** From `#quietFromMs` until just before `#quietUntilMs`, no change is near. */
+  /** No change of prices is near from `#quietFromMs` until just before `#quietUntilMs`. */
   #quietFromMs = Number.POSITIVE_INFINITY;
   #quietUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -41,7 +41,7 @@ export class ChangeFacts {
     return memberOf(this.#change.after, name);
   }
 
-  /** Returns a field as it is after the change or, without that, as it was before. */
+  /** Returns a field's value after the change; if it has none, its value before. */
   either(name: string): Recorded {
     return this.is(name) ?? this.was(name);
   }
@@ -50,7 +50,7 @@ export class ChangeFacts {
     return this.#change.before !== null;
   }
 
-  /** Name of the subject or, if it has none, as a key, its prefix. */
+  /** Name of the subject, or the prefix of a key, which may have no name. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }

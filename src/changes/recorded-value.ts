@@ -8,7 +8,7 @@ type RecordedObject = { readonly [name: string]: Recorded };
 
 /** Approximate maximum size of a recorded value. */
 const SIZE_CHARS_MAX = 16_000;
-/** Maximum number of items of a list. The next constant is that for lists of plain values, such as networks. */
+/** Maximum number of items of a list, and of a list of plain values, such as networks. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
@@ -17,7 +17,7 @@ const DEPTH_MAX = 8;
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** Returns an object as it is recorded; `null` if there is none. */
+/** Converts an object to the form in which the audit log records it; `null` if there is none. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }

@@ -17,7 +17,7 @@ export function parseDecimal(text: string): Decimal | null {
 /** Reads a number of JSON, or its text, exactly; `null` if it is negative, or no number. */
 export function readDecimal(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  // For a number, `String` returns the shortest text, which has the digits that were parsed.
+  // `String` of a number returns the shortest text, which has the digits that were parsed.
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(String(value)) ?? [];
   if (whole === undefined) return null;
   const scale = fraction.length - Number(exponent);

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ADMIN_TOKEN_LENGTH_MIN, adminTokenWeakness } from '../api/management/guard.ts';
+import { DEMO_PROVIDER_VARIABLE } from '../config/catalog-sources.ts';
 import {
+  type CatalogText,
   ConfigError,
   type ConfigOptions,
   type ConfigOverrides,
@@ -22,9 +24,6 @@ export interface ConfigSource {
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
 /** Configuration file if neither a flag nor the environment names one. */
 export const DEFAULT_FILE = 'faregate.yaml';
-
-/** Variable in the configuration of the demo. */
-const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 
 /**
  * Finds the configuration. Flags take precedence over the environment, and the environment over the file. If none of them names a file, it
@@ -55,14 +54,15 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment, opt
  * Loads the configuration for a command that uses the database and calls no provider. Missing credentials are no error, because often only
  * the gateway's environment has them.
  */
-export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
-  const options = { withoutCredentialFiles: true };
+export function loadForBooks(flags: GlobalFlags, environment: Environment, catalog?: CatalogText): Config {
+  const options = { withoutCredentialFiles: true, catalog };
   try {
     return loadForCommand(flags, environment, options);
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.problems.every(({ key }) => key.startsWith('providers.')))
       throw error;
-    const named = [...readConfigFile(error.file).text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
+    const text = readConfigFile(error.file).text + (catalog?.text ?? '');
+    const named = [...text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
     const placeholders = Object.fromEntries(named.map((name) => [name, 'not-set']));
     try {
       return loadForCommand(flags, { ...placeholders, ...environment }, options);
@@ -72,9 +72,9 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** Adds the address of the demo's provider. The default is for commands that call no provider. */
+/** Adds the address and the credential of the demo's provider. Commands that call no provider can use the default address. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
-  return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
+  return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl, SIMULATED_KEY: 'simulated' };
 }
 
 /** Returns the admin token of the environment. @throws CliError if it can be guessed */

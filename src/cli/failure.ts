@@ -3,7 +3,7 @@ import { StatementError } from '../db/errors.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-// SQLSTATE of a refused connection. The next constants are others of this kind.
+// Values of SQLSTATE with which PostgreSQL refuses a connection.
 const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
@@ -17,7 +17,7 @@ const DRIVER_TIMEOUT =
 /** Returns the text of an error: the message if it is expected; otherwise the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
   // Escapes line breaks, because a message of the API can quote stored text.
-  if (error instanceof AdminClientError) return escapeText(error.message);
+  if (error instanceof AdminClientError) return [error.message, ...error.details].map(escapeText).join('\n');
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const words = error instanceof StatementError ? error.reason : error.message;

@@ -15,7 +15,7 @@ import { createOutput } from './output.ts';
  * @returns the exit code: 0; 1 if the command failed or found a problem; 2 if it was used wrongly
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
-  // Found before the arguments are parsed, because errors of parsing must be JSON too.
+  // This flag is read before the arguments are parsed, because errors of parsing must be JSON, too.
   const isJson = argv.includes('--json');
   const program = new Command('faregate')
     .description(
@@ -65,10 +65,15 @@ const FAILURE = 1;
 const USAGE_ERROR = 2;
 
 /** Returns an error as `--json` prints it instead of the result, with the code and parameter that the admin API reported. */
-function toJson(error: unknown): { message: string; code?: string; param?: string } {
+function toJson(error: unknown): { message: string; code?: string; param?: string; details?: readonly string[] } {
   if (error instanceof AdminClientError) {
-    const { message, code, param } = error;
-    return { message, ...(code !== null && { code }), ...(param !== null && { param }) };
+    const { message, code, param, details } = error;
+    return {
+      message,
+      ...(code !== null && { code }),
+      ...(param !== null && { param }),
+      ...(details.length > 0 && { details }),
+    };
   }
   if (error instanceof CommanderError) return { message: error.message.replace(/^error: /, '') };
   return { message: describeFailure(error) };

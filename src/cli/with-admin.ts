@@ -14,7 +14,7 @@ import { localUserName } from './local-user.ts';
 import { createQuietLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway, withDatabases } from './own-database.ts';
 
-/** What a command does. One that only reads prints which database it reads, so that a wrong data directory is noticed. */
+/** What a command does. If it only reads, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
 
 /**
@@ -54,7 +54,7 @@ export async function withAdmin<Result>(
   const logger = createQuietLogger(environment);
   const books = await openBooks(config.database, logger, say).catch((error: unknown) => {
     throw error instanceof NoDatabaseError && isUsualPlace
-      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
+      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`, { cause: error })
       : error;
   });
   if ('gateway' in books) {

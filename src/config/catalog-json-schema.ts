@@ -16,7 +16,7 @@ export function catalogJsonSchema(): JsonSchema {
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       if (zodSchema._zod.def === providerCredential._zod.def) jsonSchema.anyOf = CREDENTIAL;
-      // The text has numbers as such; the parser reads them as text, so that none is rounded.
+      // A number is a number in the text of a catalog. The parser reads it as text, so that it is not rounded.
       if (jsonSchema.type === 'string' && jsonSchema.enum === undefined) {
         Object.assign(jsonSchema, { type: ['string', 'number'] });
       }

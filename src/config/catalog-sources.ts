@@ -13,8 +13,12 @@ const MOUNTED_SECRETS = '/run/secrets';
 
 const CREDENTIAL_VARIABLE = /^(?!FAREGATE_|AWS_).*_(KEY|TOKEN|PROXY)$/;
 
+/** The address of the demo's provider, which is not secret. Only the demo sets it. */
+export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
+
 /** Returns why a catalog may not use a variable at a path; `null` if it may. */
 export function variableBreach(path: Path, name: string): string | null {
+  if (name === DEMO_PROVIDER_VARIABLE) return null;
   const [section, , field] = path;
   const isCredential =
     section === 'providers' &&

@@ -59,7 +59,7 @@ export function secretsIn(text: string): EditPath[] {
   return findSecrets(configSchema, plainValue(document.contents, document), []);
 }
 
-/** Replaces secrets in a recorded text. It is a valid credential, so that the text can be parsed and compared. */
+/** Text that replaces a secret in a recorded catalog. It is a valid credential, so that the catalog can still be parsed and compared. */
 export const REMOVED_SECRET = '(not-shown)';
 
 /** Returns the catalog sections of a configuration file, with secrets replaced. */

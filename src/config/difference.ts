@@ -38,7 +38,7 @@ export function difference(before: Config, after: Config): CatalogChange[] {
       if (now[name] === undefined) return [changed(named, 'present', undefined)];
       const changes = compare(schema.valueType, old[name], now[name], named);
       if (old[name] !== undefined) return changes;
-      // Of something new, only amounts of money are listed, because a reviewer needs these.
+      // If the whole object is new, only its amounts of money are listed, because a reviewer needs these.
       return [changed(named, undefined, 'present'), ...changes.filter(({ after: text }) => text?.startsWith('¥'))];
     });
   });

@@ -243,7 +243,7 @@ class Visitor {
         if (fallback?.includes('${')) return fail(`A default cannot contain a variable. ${VARIABLE_FORM}`);
         const refused = this.#refuse(path, name);
         if (refused !== null) return fail(refused);
-        // A variable named "constructor" would find an inherited member, which is no string.
+        // A variable named "constructor" would find an inherited member, which is not a string.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (
@@ -277,7 +277,7 @@ function locate(path: Path, document: Document, visitor: Visitor, lineAt: (offse
       const range = (next as Partial<Scalar> | undefined)?.range;
       if (range) line = lineAt(range[0]);
     } else {
-      // In place of a list, the schema accepts a single value, so this is the place of the value.
+      // The schema accepts a single value in place of a list, so this is the place of that value.
       return { path: path.slice(0, depth), line, found: describe(node, path.slice(0, depth), visitor) };
     }
     node = resolve(next, document);

@@ -108,7 +108,7 @@ const VENDORS: readonly Vendor[] = [
     chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
     allows: ['tools.web_extractor'],
     messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
-    // Not served here: images and rerank have other addresses.
+    // Images and rerank have other addresses at this vendor.
     lacks: ['images.generate', 'images.edit', 'rerank'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
@@ -255,47 +255,4 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
 /** Returns the header for the credential, without the credential itself. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
-}
-
-/** Returns a configuration file for a preset. Comments in it explain the next steps. */
-export function presetConfig(preset: Preset): string {
-  const { title, providers, keyVariable, source, readOn } = preset;
-  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [
-    `  ${name}:`,
-    `    protocol: ${protocol}`,
-    `    baseUrl: ${baseUrl}`,
-    `    apiKey: \${${keyVariable}}`,
-    ...(vendor === undefined ? [] : [`    vendor: ${vendor}`]),
-    ...(auth === undefined ? [] : [`    auth: ${auth}`]),
-    ...(missingUsage === undefined
-      ? []
-      : ['    # Usage is estimated if a response reports none.', `    missingUsage: ${missingUsage}`]),
-    ...(allows === undefined
-      ? []
-      : ["    # Tools of this vendor's own.", '    allows:', ...allows.map((part) => `      - ${part}`)]),
-  ]);
-  const { name: first } = providers[0]!;
-  return `# Faregate with ${title}. "faregate init" without --provider writes a file with all settings.
-# Addresses as of ${readOn}, from ${source}.
-${notesOf(preset)
-  .map((note) => `# ${note}\n`)
-  .join('')}
-database:
-  # Empty: a local PostgreSQL with its files in dataDir. Otherwise postgres://user:password@host/name.
-  url: \${DATABASE_URL:-}
-  dataDir: ./data
-
-providers:
-${settings.join('\n')}
-
-# Models and their prices in yuan per million tokens. "faregate models import FILE --provider ${first}" writes
-# models with prices from LiteLLM's price file, or from the vendor's own list. An entry written by hand:
-#
-#   models:
-#     some-model:
-#       operations: [${providers[0]!.protocol}]
-#       price: { input: "4", cachedInput: "0.4", output: "16" }
-#       routes: [{ provider: ${first}, model: its-name-there }]
-models: {}
-`;
 }

@@ -22,7 +22,7 @@ export interface ReadFile {
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
-    // A pipe may have replaced the file meanwhile. Opening it must not block.
+    // A pipe may have replaced the file since the check. Opening the pipe must not block.
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const before = fstatSync(file, { bigint: true });

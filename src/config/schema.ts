@@ -344,6 +344,12 @@ export const configSchema = section(
       .describe(
         'Where `billing`, `limits`, `providers`, `models`, `plans` and `groups` are: in this file, or in the database, where people edit them.',
       ),
+    initialCatalog: text
+      .optional()
+      .describe(
+        'With `catalog: database`: a file with these sections, relative to this file. It becomes the first revision at the start of a gateway whose ' +
+          'database has none, and is not read otherwise.',
+      ),
     routing: routing.prefault({}),
     idempotency: idempotency.prefault({}),
     log: log.prefault({}),

@@ -72,7 +72,7 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
   [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
 ];
 
-/** By definition of the field, because `describe` copies a field but keeps the definition. */
+/** The keys are definitions of fields, because `describe` copies a field but keeps its definition. */
 const SHOW = new Map(SHOWN_FIELDS.map(([field, show]) => [field._zod.def, show]));
 
 export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
@@ -93,7 +93,7 @@ export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
     const { element } = schema;
     return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
-  // Never secret: a word of a fixed list, a number or a boolean.
+  // A word of a fixed list, a number or a boolean is never secret.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
   return NOT_SHOWN;
 }

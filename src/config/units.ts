@@ -31,7 +31,7 @@ export function formatDuration(ms: number): string {
   return formatScaled(ms, DURATION_FACTORS);
 }
 
-/** Returns a number times its unit; `null` if this is no whole number. In floating point, 1.1MB would be 1100000.0000000002 bytes. */
+/** Returns a number times its unit; `null` if this is not a whole number. In floating point, 1.1MB would be 1100000.0000000002 bytes. */
 function parseScaled(text: string, factors: Factors): number | null {
   const [, decimal = '', unit = ''] = DECIMAL_WITH_UNIT.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit]! : null;

@@ -42,7 +42,7 @@ const SETTLE_MS = 250;
 
 /** After this many equal readings in a row, a change is applied. */
 const READINGS = 2;
-/** The same for a change that removes a model, a provider or a plan. */
+/** After this many equal readings in a row, a change is applied that removes a model, a provider or a plan. */
 const READINGS_FOR_REMOVAL = 20;
 
 /** If this many readings in a row all differ, the log says that the reload is postponed. */
@@ -275,7 +275,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Polls, too: events of a directory miss changes behind a symbolic link, of the directory itself, and on another machine.
+  // The file is also polled: events of a directory miss changes behind a symbolic link, of the directory, and on other machines.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();

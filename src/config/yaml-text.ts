@@ -187,7 +187,7 @@ class Editor {
     const { start, end } = entry;
     const next = entries[index + 1];
     if (entries.length === 1 && isSeq(parent) && !parent.flow) {
-      // Not deleted: a list without a value could mean "all".
+      // An empty list is written, because without a value the key could mean "all".
       this.#place(path.slice(0, -1), []);
     } else if (parent.flow) {
       const [from, to] = next === undefined ? [entries[index - 1]?.end ?? start, end] : [start, next.start];

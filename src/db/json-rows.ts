@@ -3,7 +3,7 @@ import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from
 export interface WrittenColumn {
   readonly name: string;
   readonly type: string;
-  /** The member of a row that has the field (if it is absent, the field is `null`); `null`: the row itself. */
+  /** Name of the member that contains the field (without that member, the column is null); `null`: the row itself contains it. */
   readonly within: string | null;
   readonly field: string;
   /** Converts a field to a value of the column, or to text for a JSON column; `null`: no conversion. */

@@ -216,7 +216,7 @@ export class ConnectionPool {
     }
     const { idleCount, waitingCount } = this.#pool;
     let onAbort: (() => void) | null = null;
-    // With an idle connection, the pool answers at once, so an abort needs no handling.
+    // If a connection is idle, the pool provides it at once, so an abort needs no handling.
     if (signal !== undefined && idleCount <= waitingCount) {
       onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort);

@@ -4,7 +4,7 @@ import { type Query, type Statement, type StoredRow, toSqlText } from './databas
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** Types of the driver, except that `bigint` becomes `bigint`, and `date` stays text. */
+/** Types of the driver, with two exceptions: PostgreSQL's `bigint` becomes a JavaScript `bigint`, and `date` stays text. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BIGINT_OID) return BigInt;

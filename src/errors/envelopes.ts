@@ -7,7 +7,7 @@ export interface Envelope<Body extends object = object> {
   status(error: GatewayError): number;
   /** Formats an error. `nowMs`: epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** At an address of several families, returns the format of the client's family. */
+  /** Returns the format of the client's family, for addresses that several families share. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
@@ -15,7 +15,12 @@ export interface Envelope<Body extends object = object> {
 export type RenderStreamError = (error: GatewayError, requestId: string) => string;
 
 interface AdminErrorBody {
-  readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly param: string | null;
+    readonly details?: readonly string[];
+  };
 }
 
 interface CatalogErrorBody {
@@ -29,7 +34,9 @@ interface CatalogErrorBody {
 export const adminEnvelope: Envelope<AdminErrorBody> = {
   name: 'admin',
   status: ({ status }) => status,
-  render: ({ code, message, param }) => ({ error: { code, message, param } }),
+  render: ({ code, message, param, details }) => ({
+    error: { code, message, param, ...(details !== undefined && { details }) },
+  }),
 };
 
 /** Format of the public catalog, which has codes of its own for two errors (contract, section 7). */

@@ -5,6 +5,8 @@ export interface GatewayErrorOptions {
   readonly message?: string;
   /** Name of the invalid field, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
+  /** Single lines for the admin envelope, such as the problems of a text. */
+  readonly details?: readonly string[];
   /** Status instead of that in the catalogue, for example the provider's. */
   readonly status?: number;
   readonly code?: string;
@@ -26,6 +28,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly code: string;
   readonly param: string | null;
+  readonly details: readonly string[] | undefined;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
   /** When the limit admits calls again; `null`: unknown, or waiting does not help. */
@@ -43,6 +46,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? row.status;
     this.code = options.code ?? row.code;
     this.param = options.param === undefined ? null : quoted(options.param);
+    this.details = options.details;
     this.type = options.type;
     this.retry = options.retry ?? row.retry;
     this.resetAtMs = options.resetAtMs ?? null;

@@ -132,7 +132,7 @@ export class BodyMemory {
     this.#large = new BodySpace(largeMemory, tenant);
   }
 
-  /** Like `BodySpace.need`. A body that was large once stays large. */
+  /** See `BodySpace.need`. A body that was large once stays large. */
   need(sizeBytes: number, isLarge = this.#isLarge): void {
     this.#isLarge ||= isLarge;
     if (this.#isLarge) this.#large.need(sizeBytes);
@@ -149,7 +149,7 @@ function overloaded(): GatewayError {
   return new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
 }
 
-/** Minimum memory and disk space in bodies of the maximum size. A body of unknown length takes twice its size while it is joined. */
+/** Minimum sizes of the memory and disk budgets, in bodies of the maximum size. Joining a body of unknown length takes twice its size. */
 export const LARGEST_IN_MEMORY = 4;
 export const LARGEST_ON_DISK = 2;
 

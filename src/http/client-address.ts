@@ -62,7 +62,7 @@ export class ClientAddresses {
     const listed = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let entry = listed.pop(); entry !== undefined; entry = listed.pop()) {
       const address = readForwarded(entry.trim());
-      // An entry that is no address is not trusted, and neither are those before it.
+      // An entry that is not an address is not trusted, and neither are those before it.
       if (address === null) break;
       client = address;
       if (!this.#trusted.has(address)) break;
@@ -71,7 +71,7 @@ export class ClientAddresses {
   }
 }
 
-/** Returns the address of an entry, without the port that some proxies append; `null`: it is no address. */
+/** Returns the address of an entry, without the port that some proxies append; `null`: it is not an address. */
 function readForwarded(entry: string): string | null {
   const withPort = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(entry);
   return canonicalAddress(withPort?.[1] ?? entry);

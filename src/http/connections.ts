@@ -49,7 +49,7 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // Otherwise a worker gives a connection above the limit back to the primary process, which offers it to the workers again and again.
+  // If this is not set, a worker gives a connection above the limit back to the primary process, which offers it to the workers again.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);

@@ -44,7 +44,7 @@ export abstract class HttpReport {
   readonly requestId: string;
   /** Request id that the client gave; `null`: none, or an invalid one. */
   readonly clientRequestId: string | null;
-  /** `null` if the request could not be parsed. */
+  /** `null`: the request could not be parsed. */
   readonly method: string | null;
   /** Pattern of the address, such as `/v1/models/:model`; `null`: unknown address. */
   path: string | null;
@@ -157,7 +157,7 @@ export function reportRequest(
 }
 
 function closeReport(this: ReportedResponse): void {
-  // For a request that was injected without a socket, `writableFinished` stays false.
+  // If a request was injected without a socket, `writableFinished` stays false.
   const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
   this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }

@@ -30,7 +30,7 @@ export interface EntrySpan {
 
 interface ScannedFile {
   readonly entries: readonly EntrySpan[];
-  /** Number of complete lines that are no valid entries. */
+  /** Number of complete lines that are not valid entries. */
   readonly damagedLines: number;
   readonly bytes: number;
 }

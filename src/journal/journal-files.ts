@@ -13,7 +13,7 @@ interface Stored {
   readonly spans: readonly EntrySpan[];
 }
 
-/** Maximum number of own files, and of files that were taken over. If there are more, files cannot be deleted. */
+/** Maximum number of own files, and of files that were taken over. If there are more, deleting files has probably failed. */
 const FILES_MAX = 64;
 /** How many times in a row another process may take over a new file before its first sync. */
 const MOVES_MAX = 8;

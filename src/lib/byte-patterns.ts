@@ -13,10 +13,10 @@ const PAIR_SHIFT = 5;
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
-  /** By position in a head and byte: a bit for each pattern that has this byte at this position. */
+  /** For each position in a head and each byte: a bit for each pattern that has the byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
   readonly #last: number;
-  /** By pair of bytes: how far the search can advance if the window of the shortest pattern ends with this pair. */
+  /** For each pair of bytes: how far the search can advance if the window of the shortest pattern ends with this pair. */
   readonly #shifts = new Uint8Array(PAIRS);
 
   /** @throws RangeError for more than 31 patterns, or for a pattern of less than three bytes */

@@ -51,7 +51,7 @@ function jpegSize(head: Buffer): Size | null {
     } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
       return null;
     } else {
-      // The length includes its own two bytes. If it is smaller, the loop ends at a byte that is no marker.
+      // The length includes its own two bytes. If it is smaller, the loop ends at a byte that is not a marker.
       at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
     }
   }

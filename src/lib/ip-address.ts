@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { upTo } from './trailing.ts';
 
-/** Returns the canonical form: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4; `null` if the text is no address. */
+/** Returns the canonical form: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4; `null` if the text is not an address. */
 export function canonicalAddress(text: string): string | null {
   const address = upTo(text, '%');
   if (isIP(address) === 4) return address;
@@ -107,7 +107,7 @@ const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) 
 /** Global unicast addresses. They exclude loopback, link-local, private, multicast and NAT64 addresses. */
 const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
 
-/** Whether a text is a public address, in any spelling. False if it is no address. */
+/** Whether a text is a public address, in any spelling. False if it is not an address. */
 export function isPublicAddress(text: string): boolean {
   const address = canonicalAddress(text);
   if (address === null || special.has(address)) return false;

@@ -186,7 +186,7 @@ export class MultipartParser {
   #boundary(end: number): void {
     const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
     if (this.#state === 'content') {
-      // Without content, RFC 2046 allows a part to omit this CRLF. No client does so, and parsers disagree about it.
+      // If a part has no content, RFC 2046 allows it to omit this CRLF. No client does so, and parsers disagree about it.
       if (this.#foreign > 0) {
         throw new MultipartSyntaxError('a boundary directly follows the headers of a part', delimiterStart + 2);
       }

@@ -8,7 +8,7 @@ interface PaceDependencies {
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** Pauses that are shorter are added up first, because timers are about a millisecond late. */
+/** Shorter pauses are added up until they are this long, because timers are about a millisecond late. */
 const PAUSE_MIN_MS = 20;
 
 export function systemPace(): Pace {

@@ -84,7 +84,7 @@ const keepUsers: Statement = {
   text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
-/** Suspends unconfirmed users of tokens. Uses users_by_unconfirmed_token. */
+/** Suspends users that an ended token created, unless an operator has confirmed them. Uses users_by_unconfirmed_token. */
 const suspendUnconfirmed: Statement = {
   name: 'admin-tokens.suspend-unconfirmed',
   text: `update users set status = 'suspended'
@@ -152,7 +152,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** Inserts a token. `name_taken`, `too_many`: with regard to active tokens. `token_ended`: the token that creates it has ended. */
+    /** Inserts a token. Only active tokens count for `name_taken` and `too_many`. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;

@@ -82,7 +82,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /** Token whose end suspends the user: it created the link, or the user who created the link. */
+  /** Token that created the link, or that created the user who created the link. When the token ends, the new user is suspended. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',

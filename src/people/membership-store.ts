@@ -182,7 +182,7 @@ export function createMembershipStore(database: DirectoryPool) {
     remove(accountId: string, userId: string, keepsOwner: boolean, at: Date, keys: KeysOfRemoved) {
       const heirId = typeof keys === 'string' ? null : keys.handedTo;
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
-        // Locked, because two accounts may remove the user at once: the second one must see that its membership is the last.
+        // The user is locked, because two accounts may remove the user at once: the second one must see that its membership is the last.
         await transaction.query(lockUser, [userId]);
         await transaction.query(detachKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);

@@ -149,7 +149,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // Not in the future: if the provider's clock is fast, the sign-in would otherwise count as recent for too long.
+      // The time must not be in the future: if the provider's clock is fast, the sign-in would count as recent for too long.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {

@@ -153,7 +153,7 @@ export async function insertUserWith(transaction: DirectoryQueryable, user: NewU
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
-  // In the order of ids, which prevents deadlocks between locks of accounts.
+  // Accounts are locked in the order of ids, which prevents deadlocks.
   for (const { accountId, role } of memberships.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))) {
     const refusal = await addMembership(transaction, { userId: id, accountId, role, at });
     if (refusal !== null && refusal !== 'already') return refusal;

@@ -64,7 +64,7 @@ export function canBeMade(kind: StateKind): boolean {
 export class StateReferences {
   readonly list: StateReference[] = [];
 
-  /** Reads an id. @throws GatewayError `invalidRequest` if the value is no string, or the request has too many references */
+  /** Reads an id. @throws GatewayError `invalidRequest` if the value is not a string, or the request has too many references */
   readId(reader: JsonReader, kind: StateKind, param: string): void {
     const { kind: form } = reader;
     if (form === 'null') return;

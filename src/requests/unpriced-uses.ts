@@ -9,10 +9,10 @@ export interface UnpricedUse {
   readonly lastAtMs: number;
 }
 
-/** Maximum number of pairs that are counted, because providers choose the names of tiers. */
+/** Maximum number of counted pairs of model and price. Providers choose the names of tiers, so the number must be limited. */
 const PAIRS_MAX = 1_000;
 
-/** Counts uses without a price. For each pair, the log reports the 1st, 10th, 100th … one. */
+/** Counts uses that have no price. For each pair of model and price, the log reports the 1st, 10th, 100th … use. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;

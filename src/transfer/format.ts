@@ -50,7 +50,7 @@ export interface ExportEnd {
   readonly sha256: string;
 }
 
-/** The file is no export, is incomplete or damaged, or does not fit the database. The message tells the user what to do. */
+/** The file is not an export, is incomplete or damaged, or does not fit the database. The message tells the user what to do. */
 export class TransferError extends ForeseenError {
   constructor(message: string) {
     super(message);

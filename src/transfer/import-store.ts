@@ -209,7 +209,7 @@ async function createWriter(directory: LongTransaction) {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** Inserts rows. If each partition has rows of the table, they are inserted into all of them. */
+    /** Inserts rows into the directory, the partition `place` or, if the table is the same in all partitions, into every partition. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
@@ -220,7 +220,7 @@ async function createWriter(directory: LongTransaction) {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Starts the usage sums, and adds those of dropped records. Call this after the last row. */
+    /** Makes the usage sums be computed again, and adds those of dropped records. Call this after the last row. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);

@@ -9,7 +9,7 @@ import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 import type { AccountRow, STATE } from './export-tables-store.ts';
 
-/** Rows of an account that calls in flight change, with the reservations of these calls. */
+/** The rows of an account that change while calls are in flight, with the reservations of these calls. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
 export interface ReleasedAccount {

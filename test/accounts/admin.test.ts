@@ -805,6 +805,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
       accountId: account!.id,
       accountName: 'tester',
       keyId: account!.keyId,
+      groupId: null,
       context: 'balance',
       operation: 'chat',
       model: 'test-chat',

@@ -174,6 +174,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       id: 'call_known',
       accountId: id,
       keyId: 'key_test',
+      groupId: 'resellers',
       context: 'balance',
       operation: 'chat',
       model: 'test',

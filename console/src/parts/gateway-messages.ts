@@ -30,6 +30,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '名称最多 64 个字符，可用字母、数字、点、下划线和连字符，并以字母或数字开头。',
   'Send either the whole text, or edits.': '请提交完整文本或修改项，二者选一。',
   'This instant has passed. Leave it out to put the revision in force at once.': '该时间已过。不填写则立即生效。',
+  'The catalog cannot be used.': '无法使用此目录。',
+  'The catalog has changed since you read it: there is no revision any more.':
+    '您读取目录后，目录已有变动：已没有任何版本。',
+  'The catalog has changed since {}: revision {} by {} is the last one.':
+    '目录已有变动，最新的是 {3} 创建的第 {2} 版。',
   'This process does not serve a configuration file.': '此进程没有使用配置文件。',
   'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',

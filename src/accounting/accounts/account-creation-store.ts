@@ -15,9 +15,9 @@ export interface NewAccount {
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
+  /** The group of the account; absent or `null`: none. */
+  readonly groupId?: string | null;
   readonly dailyCapNano: bigint | null;
-  /** Absent: no group. */
-  readonly groupId?: string;
   /** Amount of the first top-up; 0 or absent: no top-up. */
   readonly openingNano?: bigint;
   /** Idempotency key of the request; absent or `null`: a repeated request creates another account. */

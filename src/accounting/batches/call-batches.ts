@@ -76,7 +76,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     }
   }
 
-  /** Uses the duration of batches as a sign of whether the database is down, except of ends alone: they can wait for locks. */
+  /** Judges by the duration of batches whether the database is down, except if they only settle calls: these can wait for locks. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
     return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
@@ -94,7 +94,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     ...shared,
     guarded,
     limit: questions.limit,
-    // If a batch of ends alone takes longer than this, admissions run next to it, and vice versa.
+    // If a batch that only settles calls takes longer than this, admissions run next to it, and vice versa.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });

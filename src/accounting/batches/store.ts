@@ -34,7 +34,7 @@ export type BatchStore = ReturnType<typeof createBatchStore>;
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /** Runs a batch. Admissions can use what its ends release. For an end, `availableNano` is what the account has left afterwards. */
+    /** Runs a batch. Admissions can use what calls in it release. `availableNano`: what a settled call's account has left afterwards. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,

@@ -19,7 +19,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** The start is text, which keeps the microseconds. */
+/** Columns that identify a call. The start is read as text, which keeps its microseconds. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),
@@ -65,7 +65,7 @@ function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   };
   let order = 'c.id desc';
   if (accountId !== null) {
-    // A range, because with a range and this order the planner does not scan calls of other accounts.
+    // The condition is a range: with a range and this order, the planner does not scan calls of other accounts.
     bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
     order = 'c.account_id desc, c.id desc';
   } else if (status !== null) {

@@ -50,6 +50,7 @@ const RECORD: readonly WrittenColumn[] = [
   ofOutcome('started_at', 'timestamptz', 'startedAtMs', toTimestamp),
   ofOutcome('ended_at', 'timestamptz', 'endedAtMs', toTimestamp),
   ofOutcome('key_id', 'text', 'keyId'),
+  ofOutcome('group_id', 'text', 'groupId'),
   ofOutcome('context', 'text', 'context'),
   ofOutcome('operation', 'text', 'operation'),
   ofOutcome('model', 'text', 'model'),
@@ -125,6 +126,7 @@ const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
   keyId: textColumn('key_id'),
+  groupId: orNull(textColumn('group_id')),
   model: textColumn('model'),
   startedAtMs: instantColumn('started_at'),
   context: textColumn('context'),
@@ -155,7 +157,7 @@ export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** @param priceLists the price lists of the ends without duplicates; `StoredPriceLists` writes them */
+/** @param priceLists the price lists of the calls without duplicates; `StoredPriceLists` writes them */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
@@ -195,7 +197,15 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
   return UNRESOLVED.rows.write(recordUnresolved, calls, [now]);
 }
 
-const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
+const NO_FACTS = {
+  operation: '',
+  provider: '',
+  providerModel: '',
+  isStream: false,
+  requestId: '',
+  priceRule: 'base',
+  groupId: null,
+};
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */
 function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {

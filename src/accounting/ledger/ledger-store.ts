@@ -107,7 +107,7 @@ from (select (array_agg(entry_no order by ${order}))[count(*)] as last_no, count
 left join found f on true order by ${order}`,
 });
 
-/** A batch of all entries. Uses the primary key. A time range is no range of entry numbers: entries from a journal are inserted late. */
+/** A batch of all entries, by primary key. A time range is not a range of entry numbers: entries from a journal are inserted late. */
 const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
 /** A batch of entries other than charges, which are few. Uses ledger_entries_beside_charges. */

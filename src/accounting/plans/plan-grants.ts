@@ -78,7 +78,7 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     if (plan === undefined) return 'unknown_plan';
     const endsAt = new Date(fromMs + periodMsOf(plan));
     if (endsAt.getTime() <= nowMs) return 'over';
-    // For an invalid `Date`, the comparison is false too.
+    // If `endsAt` is an invalid date, this comparison is false, too.
     return endsAt.getTime() <= ENDS_AT_MAX_MS ? { endsAt, sale: plan.sale } : 'out_of_range';
   }
 

@@ -9,9 +9,9 @@ const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
-  /** Number of calls in the five hours before the instant. */
+  /** Number of calls in the last five hours. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /** When the five-hour window gets capacity for one more call than now, or, if it is full, for one; `null` if it counts no call. */
+  /** When the five-hour window allows one more call than now, or again allows a call if it is full; `null`: it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),

@@ -5,7 +5,7 @@ import { rememberRecent } from '../../lib/recent.ts';
 interface StoredResponseCapacityOptions {
   /** Reads the total size of the account's stored responses, expired ones included. */
   readonly readBytes: (accountId: string) => Promise<number>;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly bytesMax: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,7 +21,7 @@ export const ROW_BYTES = 1_024;
 const ACCOUNTS_MAX = 10_000;
 /** How long a size is used before it is read again. Other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** The same while the capacity is used up; shorter, because stored responses may have expired. */
+/** How long a size is used while the capacity is used up. It is shorter, because stored responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**

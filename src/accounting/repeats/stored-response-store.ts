@@ -137,7 +137,7 @@ const FORGOTTEN_ROWS_MAX = 100;
  */
 const UNENDED_KEPT_DAYS = 30;
 
-/** Deletes expired rows, but keeps rows of running calls, and others without an end for a time. Uses stored_responses_by_expiry. */
+/** Deletes expired rows. Rows of running calls stay, and for a time those of calls that never ended. Uses stored_responses_by_expiry. */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (

@@ -69,7 +69,7 @@ interface StoredResponsesOptions {
   readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly terms: () => StoredResponseTerms;
   /** For tests: replaces the database's clock and the intervals. */
   readonly testClock?: Clock | undefined;
@@ -356,7 +356,7 @@ function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
   return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
-/** The same response without its body, because the body exceeds the capacity. */
+/** Returns a response without its body, for a body that exceeds the capacity. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };

@@ -116,7 +116,7 @@ export function createReservationStore(
       const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
       return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
-    /** Releases calls without a record, after pending admissions. Returns those whose accounts could be locked. */
+    /** Releases the reservations of calls, and writes no call records. Returns those calls whose accounts could be locked. */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
       const reads = openCallReads(calls, locks);
       return partition.readThenWrite({

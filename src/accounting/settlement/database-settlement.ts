@@ -8,7 +8,7 @@ import type { EndResult } from './store.ts';
 type Ends = Batcher<SettlementRecord, EndResult>;
 
 interface DatabaseSettlementDependencies {
-  /** Batches of ends. Callers wait for `ends`; nobody waits for `lateEnds`. */
+  /** Batches of calls that end. Callers wait for those in `ends`, but not for those in `lateEnds`. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
@@ -28,7 +28,7 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
   }
 
   function endBy(batcher: Ends, record: SettlementRecord): Promise<BalanceAfterEnd> {
-    // Only a record with a stored response has a claim that can be lost.
+    // Without a stored response, the call has no claim of an idempotency key that it could lose.
     if (record.kept === null) return batcher.submit(record) as Promise<BalanceAfterEnd>;
     return endWithResponse(batcher, record, record.kept);
   }

@@ -1,11 +1,11 @@
 interface ReplayDependencies<End> {
-  /** Pause before the next attempt. It doubles as long as the database accepts no ends. */
+  /** Pause before the next attempt. It doubles while the database accepts nothing. */
   readonly retryDelayMs: number;
-  /** Returns how many of the next ends are tried together. */
+  /** Returns how many of the waiting calls are tried together next. */
   readonly countAtOnce: (next: readonly End[]) => number;
-  /** Tries to write an end. If it resolves, the end is not tried again. */
+  /** Tries to write the end of a call. If this resolves, it is not tried again. */
   readonly attempt: (end: End) => Promise<void>;
-  /** Called with the number of accepted ends when none is left. */
+  /** Called when the database has accepted all waiting ends, with their number. */
   readonly onAllTaken: (count: number) => void;
 }
 
@@ -72,7 +72,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       await tryOnce(waiting.length);
       beginRounds();
     },
-    /** Tries all waiting ends once more. */
+    /** Tries once more to write the ends of all waiting calls. */
     async close(): Promise<void> {
       isClosing = true;
       wake();

@@ -41,7 +41,7 @@ interface ChargeEntry extends CallName {
 export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
-  /** Results in the order of the ends. `claim_lost`: a repeat of the call runs on another node, so nothing of this end is written. */
+  /** Results in the order of the records. `claim_lost`: a repeat of the call runs on another node, so nothing is written for this one. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
   /** Ends that are written: the first end of each call, unless the call already has a final record. */
   readonly fresh: readonly FreshEnd[];

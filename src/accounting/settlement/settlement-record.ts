@@ -46,7 +46,7 @@ const uncounted = (record: SettlementRecord): SettlementRecord => ({
   key: record.key && { ...record.key, counts: false, chargeNano: 0n },
 });
 
-/** Changes an end to a failure: the reservation is released and nothing is charged. */
+/** Changes a record to that of a failed call: the reservation is released and nothing is charged. */
 export function withheld(record: SettlementRecord): SettlementRecord {
   const { outcome } = record;
   const failed = {
@@ -59,7 +59,7 @@ export function withheld(record: SettlementRecord): SettlementRecord {
   return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
-/** Changes an end to a delivered response without a charge. Repeated requests get that response, unless a repeat ran on another node. */
+/** Changes a record to that of a delivered but free response. Repeated requests get it, unless a repeat ran on another node. */
 export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
   const outcome = { ...record.outcome, errorCode, chargeNano: null };
   return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };

@@ -18,7 +18,7 @@ export type EndPlace = 'database' | 'journal' | 'nowhere';
 export interface SettlementTiming {
   /** How long the database may take to accept an end. After that, the end goes to the journal. */
   readonly patienceMs?: number;
-  /** Pause before the database is tried again. It doubles as long as the database accepts no ends. */
+  /** Pause before the database is tried again. It doubles while the database accepts nothing. */
   readonly retryDelayMs?: number;
   readonly timers?: Timers;
 }
@@ -39,7 +39,7 @@ interface SettlementOptions extends SettlementTiming {
 /** Far longer than a busy database takes. The last byte of a response is delayed by at most this time. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** Maximum number of ends that wait for the database without being in a journal. Their calls were in flight when both failed. */
+/** Maximum number of finished calls that wait for the database without a journal entry. They were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
 /** An end that the database has not accepted yet: in the journal, or only in memory. */
@@ -65,11 +65,11 @@ export function createSettlement(options: SettlementOptions) {
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
-  /** Number of ends, and of attempts to write one that go on although the caller has its result. A shutdown waits for them. */
+  /** Number of calls that are being settled, even if their caller already has a result. A shutdown waits for them. */
   let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
-  /** Number of waiting ends that are only in memory. */
+  /** Number of waiting calls whose settlement record is only in memory. */
   let unjournaled = 0;
   let isClosing = false;
   let isDownLogged = false;
@@ -87,7 +87,7 @@ export function createSettlement(options: SettlementOptions) {
   );
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
-  /** Writes an end to the journal. Returns false if it cannot. If `attempt` still succeeds, removes the entry; if not, tries it again. */
+  /** Writes a record to the journal; false if it cannot. If the pending `attempt` at the database succeeds, the entry is removed. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
@@ -119,7 +119,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Writes an end to the database alone. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
+  /** Settles a call by the database alone. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
   async function writeUnjournaled(
     record: SettlementRecord,
     attempt: Promise<BalanceAfterEnd>,
@@ -281,7 +281,7 @@ export function createSettlement(options: SettlementOptions) {
     async recover(partition?: number): Promise<number> {
       // The first replay finds the partition of each entry and passes it to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // In steps, because a journal takes over only as many entries as fit.
+      // This takes several steps, because a journal takes over only as many entries as fit.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left results of finished calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
@@ -290,7 +290,7 @@ export function createSettlement(options: SettlementOptions) {
       }
       return unwritten();
     },
-    /** Tries to write all waiting ends. Those that the database does not accept stay in the journal. */
+    /** Tries to settle all waiting calls. Those that the database does not accept stay in the journal. */
     async drain(): Promise<void> {
       while (pending > 0) {
         await new Promise<void>((resolve) => {

@@ -84,7 +84,7 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/** Makes responses valid. They expire counted from now, because an end may have waited for longer. Uses stored_responses_by_claim. */
+/** Makes responses valid. They expire counted from now: a record may have waited for longer. Uses stored_responses_by_claim. */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
@@ -158,7 +158,7 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
 
 interface DecidedEnds {
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** Price lists that are stored together with the ends. */
+  /** Price lists that are stored together with the records. */
   readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }

@@ -39,7 +39,7 @@ const selectAccount: Statement = {
   text: 'select account_id from balances where account_id = $1::text',
 };
 
-/** A period is no range of entry numbers, because entries from a journal are inserted after newer ones. Uses the primary key. */
+/** A period is not a range of entry numbers, because entries from a journal are inserted after newer ones. Uses the primary key. */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
   text: `select ${SUMS.list}

@@ -55,7 +55,7 @@ export const CALL_COLUMNS = [
 
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** Reads calls. Whatever a query asks for, its result contains only calls of `of`. */
+/** Reads calls. Whatever a query asks for, its result contains only calls of the given owner (`of`). */
 export function callReader(dependencies: CallAdminDependencies) {
   const { accounts, calls, inFlight, refusals } = dependencies;
 

@@ -40,7 +40,7 @@ const ownCallMembers = callResponse.pick({
   firstByteMs: true,
 });
 
-/** Without the provider's name of the model, which is only for operators. */
+/** An inner model without its name at the provider, which is only for operators. */
 const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
@@ -51,7 +51,7 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** Without the memo and the operator, which accounts do not see. */
+/** The decision about an unresolved call as accounts see it: without the memo and the operator. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });

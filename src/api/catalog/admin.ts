@@ -120,7 +120,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     try {
       return { start, text: editCatalog(start?.text ?? '', edits!) };
     } catch (error) {
-      if (error instanceof ConfigError) throw invalidRequest(problemsText(error.problems), 'edits');
+      if (error instanceof ConfigError) throw unusable(error.problems, 'edits');
       throw error;
     }
   }
@@ -140,7 +140,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
 
   async function insert(revision: NewRevision, start: Revision | null): Promise<ChangedCatalogResponse> {
     const { problems } = catalogReader.check(revision.text);
-    if (problems.length > 0) throw invalidRequest(problemsText(problems), 'text');
+    if (problems.length > 0) throw unusable(problems, 'text');
     const inserted = await revisions.insert(revision);
     if (!('conflict' in inserted)) return changedToWire(inserted, changesBetween(start, inserted.text));
     const { conflict: reason, other } = inserted;
@@ -150,7 +150,8 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
         ? { code: 'catalog_scheduled', message: scheduledText(other) }
         : {
             code: 'catalog_outdated',
-            message: outdatedText(revision.base, other, changesBetween(start, other?.text ?? '')),
+            message: outdatedText(revision.base, other),
+            details: linesOf((changesBetween(start, other?.text ?? '') ?? []).map(sentenceOf)),
           },
     );
   }
@@ -326,28 +327,32 @@ function numberOf(id: string): number {
   return parsed.data;
 }
 
-const PROBLEMS_MAX = 50;
-
-function problemsText(problems: readonly CatalogProblem[]): string {
-  const lines = problems
-    .slice(0, PROBLEMS_MAX)
-    .map(({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`);
-  const more = problems.length > lines.length ? [`and ${problems.length - lines.length} more`] : [];
-  return ['The catalog cannot be used:', ...lines, ...more].join('\n');
+function unusable(problems: readonly CatalogProblem[], param: string): GatewayError {
+  const lines = problems.map(
+    ({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`,
+  );
+  return new GatewayError('invalidRequest', {
+    message: 'The catalog cannot be used.',
+    param,
+    details: linesOf(lines),
+  });
 }
 
-const CHANGES_MAX = 20;
+const LINES_MAX = 50;
+const LINE_CHARS_MAX = 500;
 
-function outdatedText(base: number | null, last: Revision | null, changes: readonly CatalogChange[] | null): string {
-  const now =
-    last === null ? 'there is no revision any more' : `revision ${last.number} by ${last.createdBy} is the last one`;
-  const lines = (changes ?? []).slice(0, CHANGES_MAX).map(sentenceOf);
-  const more = changes !== null && changes.length > lines.length ? [`and ${changes.length - lines.length} more`] : [];
-  return [
-    `The catalog has changed since ${base === null ? 'you read it' : `revision ${base}`}: ${now}. Its changes:`,
-    ...lines,
-    ...more,
-  ].join('\n');
+/** The lines of an error response, which is small even if the catalog is large. */
+function linesOf(all: readonly string[]): string[] {
+  const lines = all
+    .slice(0, LINES_MAX)
+    .map((line) => (line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX - 1)}…` : line));
+  return all.length > lines.length ? [...lines, `and ${all.length - lines.length} more`] : lines;
+}
+
+function outdatedText(base: number | null, last: Revision | null): string {
+  if (last === null) return 'The catalog has changed since you read it: there is no revision any more.';
+  const since = base === null ? 'you read it' : `revision ${base}`;
+  return `The catalog has changed since ${since}: revision ${last.number} by ${last.createdBy} is the last one.`;
 }
 
 function scheduledText({ number, inForceAtMs }: Revision): string {

@@ -16,7 +16,7 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     const { request, response } = exchange;
     const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request);
-    // Without a precheck: estimates are free of charge, so neither balance nor limits matter.
+    // There is no precheck: estimates are free of charge, so neither balance nor limits matter.
     const owner: BodyOwner = { tenant: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request, response, this.#limits(settings), null, owner);
     const { model: name, count } = await requestWorkers

@@ -92,7 +92,7 @@ export class Refusals {
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
-    // Comes first: a client that may not use the key must learn nothing of the account, and its refusals must not count for the account.
+    // Networks are checked first: a client that may not use the key must not learn about the account, and must not count for it.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');
@@ -117,7 +117,7 @@ function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // Equal for all three. Otherwise stolen keys could be tried faster than guessed ones.
+  // These three cost the same. Otherwise stolen keys could be tried faster than guessed ones.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

@@ -146,7 +146,7 @@ export function publishedOperations(table: readonly Endpoint[]): PublishedOperat
   for (const endpoint of table) {
     if (!('operation' in endpoint) || endpoint.context !== 'balance') continue;
     const { operation, method, path } = endpoint;
-    // Of several addresses of an operation, the first one is listed.
+    // If an operation has several addresses, the first one is listed.
     if (!published.has(operation.name)) published.set(operation.name, { operation, method, path });
   }
   return [...published.values()];

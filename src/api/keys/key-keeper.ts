@@ -150,7 +150,7 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/** Converts errors. If the user was removed meanwhile, the error is the same as for a user who is no member. */
+/** Awaits a change of a key and converts its refusals. A user who was just removed causes the same error as a user who is not a member. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

@@ -53,7 +53,7 @@ export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndp
       response: pageOf(ownKey),
       async run({ query }, { scope: { accountId, ownUserId } }) {
         const userId = ownUserId ?? query.userId;
-        // Empty rather than an error, because members must not learn about keys of others.
+        // The list is empty, because members must not learn about keys of others.
         if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
         return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
       },

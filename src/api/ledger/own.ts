@@ -21,7 +21,7 @@ type OwnMoneyDependencies = UsageAdminDependencies & {
 /** What accounts can group usage by; not by provider. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** Without providers, costs and margins, which accounts do not see. */
+/** A row of usage without providers, costs and margins, which accounts do not see. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -47,7 +47,7 @@ const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** Without the memo, which is only for operators. */
+/** A ledger entry without its memo, which is only for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });

@@ -15,7 +15,7 @@ export interface AdminClient {
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** Error code if an actor makes too many changes. The refused one had no effect. */
+/** Error code if an actor makes too many changes. A change that gets this error had no effect. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -81,6 +81,7 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
     code: textOf(error.code),
     param: textOf(error.param),
+    details: Array.isArray(error.details) ? error.details.map(String) : [],
   });
 }
 

@@ -141,7 +141,7 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** The same error whether or not the account exists. */
+/** The error for an account of others. It is the same if the account does not exist. */
 export const notYourAccount = (accountId: string): GatewayError =>
   new GatewayError('pathUnknown', { message: `You do not belong to the account ${accountId.slice(0, 100)}.` });
 

@@ -139,7 +139,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    // Not to be cached: responses contain private data and secrets that are shown once.
+    // Responses contain private data and secrets that are shown once, so nobody may cache them.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
     // The caller is not known yet. All networks of a home connection use one queue, so that having several gives no advantage.

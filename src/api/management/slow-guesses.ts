@@ -21,7 +21,7 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many responses are delayed already. This one is sent at once, but the client must connect again.
+  // If too many responses are delayed already, this one is sent at once, but the client must connect again.
   if (!isSlowed) reply.header('connection', 'close');
 }
 

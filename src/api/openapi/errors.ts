@@ -6,9 +6,13 @@ import type { SchemaCollection } from './json-schema.ts';
 const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
 const message = z.string().meta({ description: 'The error message, for people.' });
 const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
+const details = z
+  .array(z.string())
+  .optional()
+  .meta({ description: 'What the message is about, one line each, such as the problems of a text.' });
 
 const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
-  admin: z.strictObject({ error: z.strictObject({ code, message, param }) }).meta({ id: 'Error' }),
+  admin: z.strictObject({ error: z.strictObject({ code, message, param, details }) }).meta({ id: 'Error' }),
   chat: z
     .looseObject({
       error: z.looseObject({
@@ -59,7 +63,7 @@ export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // Without 405 and 426, which are about methods and upgrades rather than calls.
+  // 405 and 426 are about methods and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 

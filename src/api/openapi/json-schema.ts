@@ -33,7 +33,7 @@ export class SchemaCollection {
         if (form === 'input' && Array.isArray(examples)) jsonSchema.examples = examples;
         // In OpenAPI, `readOnly` would mean that requests omit the member.
         delete jsonSchema.readOnly;
-        // Without the pattern, which has three hundred characters: the format is enough.
+        // The pattern has three hundred characters and says no more than the format.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
       },
     });

@@ -14,7 +14,7 @@ export const balance: Query = {
     const isPositive = balanceNano > 0n;
     if (principal.seesBalance) return snapshot(isPositive, balanceNano);
     const leftNano = await sources.budgetLeftNano(principal);
-    // Not the smaller of budget and balance: this would reveal a balance that is lower than the budget.
+    // The smaller of budget and balance is not shown, because it would reveal a balance that is lower than the budget.
     return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };

@@ -21,7 +21,7 @@ export function pageOf<Item extends { readonly id: string }>(items: readonly Ite
   const after = indexOf(items, query, 'after_id');
   const before = indexOf(items, query, 'before_id');
   const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
-  // With `before_id`, the page ends just before that item.
+  // If the request has `before_id`, the page ends just before that item.
   const data =
     before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
   return {

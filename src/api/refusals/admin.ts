@@ -53,7 +53,7 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** Reads refusals. Whatever a query asks for, its result contains only refusals of `of`. */
+/** Reads refusals. Whatever a query asks for, its result contains only refusals of the given owner (`of`). */
 export function refusalReader(dependencies: RefusalAdminDependencies) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {

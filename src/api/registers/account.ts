@@ -24,7 +24,7 @@ interface Owner {
   readonly userId: string | null;
 }
 
-/** By kind of resource: returns the owner of one; `null`: it does not exist. */
+/** For each kind of resource: returns the owner of a resource; `null`: it does not exist. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 const RESOURCES = [

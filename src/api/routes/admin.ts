@@ -75,7 +75,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
-        // Refused: with a typing error in a name, the drain would have no effect.
+        // A drain that applies to no route is refused, because a name probably has a typing error.
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No configured route goes to ${describe(asked)}.`, 'provider');
         }

@@ -130,7 +130,7 @@ function toWire(secret: SecretSummary, uses: Awaited<ReturnType<SecretUses>>): S
   };
 }
 
-/** Converts errors. @throws GatewayError 409 if this node has no key */
+/** Awaits work that needs the key of this node. @throws GatewayError 409 if the node has no key */
 async function withKey<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -23,7 +23,7 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** For a change by the users themselves: they have just proved the password, so there are no other conditions. */
+/** Conditions of a change by the users themselves: none, because they have just proved the password. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
 export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpoint[] {

@@ -82,7 +82,7 @@ export function requireGoodPassword(password: string, known: readonly (string | 
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
 }
 
-/** Converts errors. @throws GatewayError 503 if the queue of passwords to hash is full */
+/** Awaits work that hashes a password. @throws GatewayError 503 if the queue of passwords to hash is full */
 export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -42,7 +42,7 @@ export function sessionEndpoints(dependencies: SessionDependencies): PeopleEndpo
       status: 201,
       summary: 'Sign in with an e-mail address or name and a password',
       needs: 'anyone',
-      // Not in the audit log: the list of sessions shows a sign-in, and nothing else changes.
+      // The audit log does not record a sign-in: the list of sessions shows it, and nothing else changes.
       isChange: false,
       body: signIn,
       response: whoAmIResponse,

@@ -20,7 +20,7 @@ export const voucherCodeBody = z
 
 const ERRORS: Readonly<Record<RedeemRefusal, (accountId: string) => GatewayError>> = {
   unknown_account: (accountId) => notFound('account', accountId),
-  // The same error for a code that another account has redeemed, so that nobody learns that it exists.
+  // A code that another account has redeemed gets this error too, so that nobody learns that it exists.
   unknown_code: () =>
     new GatewayError('pathUnknown', { message: 'There is no such voucher, or it can no longer be redeemed.' }),
   expired: () => conflict('This voucher has expired.'),

@@ -228,7 +228,7 @@ class JsonRelay implements ResponseReceiver {
     }
   }
 
-  /** `null` if the response is not JSON. @throws the failure that the provider returned instead of a success */
+  /** Returns the response; `null` if it is not JSON. @throws the failure that the provider returned instead of a success */
   #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
     // An error status is a refusal even if its body is truncated.
@@ -312,7 +312,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** With a wrong content type, clients would return JSON as a string. */
+/** Returns a JSON content type in any case: with another one, clients would return the JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

@@ -38,7 +38,7 @@ export const accountCommands = group('account', 'create, import, list, fund and 
       '--verified': 'verify the account, so that it can call models at once',
       '--balance <yuan>': 'top up the account with this amount',
       '--daily-cap <yuan>': 'maximum spend of the account per day (default: as configured)',
-      '--group <group>': 'the group of the account',
+      '--group <group>': 'the group of the account (default: none)',
       ...IDEMPOTENCY_KEY,
     },
     sends: 'POST /accounts',

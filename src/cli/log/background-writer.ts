@@ -9,7 +9,7 @@ const CHUNK_BYTES = 128 * 1024;
 const UTF8_BYTES_MAX = 3;
 /** Time after which a busy destination is tried again. */
 const RETRY_MS = 100;
-/** The same in a process that exits. */
+/** Time after which a process that exits tries a busy destination again. */
 const RETRY_NOW_MS = 10;
 
 /** A block of text. Its bytes from `start` to `end` are pending. */

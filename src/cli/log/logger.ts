@@ -88,7 +88,7 @@ function isDetails(details: unknown): details is object {
   return typeof details === 'object' && details !== null && !(details instanceof Error) && !('err' in details);
 }
 
-/** Returns details as JSON; `null` if they cannot be serialized, or their JSON is no object. */
+/** Returns details as JSON; `null` if they cannot be serialized, or their JSON is not an object. */
 function jsonOf(details: object): string | null {
   try {
     const json = JSON.stringify(details) as string | undefined;

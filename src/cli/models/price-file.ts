@@ -94,7 +94,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     return 'no price of output';
   if (!tokens.has('input')) return 'no price of input';
 
-  /** Reasoning tokens count as output. */
+  /** Whether reasoning has a price of its own. Reasoning tokens are counted as output. */
   const hasOwnReasoning = (list: ReadonlyMap<string, Decimal>, suffix: string): boolean => {
     const [reasoning, output] = [take(`output_cost_per_reasoning_token${suffix}`), list.get('output')];
     return reasoning !== null && (output === undefined || !isSame(reasoning, output));

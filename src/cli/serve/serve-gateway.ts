@@ -122,6 +122,7 @@ export async function serveGateway(
       },
     });
     cleanUp.push(() => watcher.close());
+    config = node.parse().config;
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 

@@ -40,7 +40,7 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
 function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
-  // Otherwise, if the primary dies, this process would exit at once, with calls in flight.
+  // Keeps this process alive if the primary dies. By default it would exit at once, with calls in flight.
   cluster.worker!.exitedAfterDisconnect = true;
   // Terminals and service managers send signals to all processes, and the primary passes them on, so each would arrive twice.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);

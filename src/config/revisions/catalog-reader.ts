@@ -86,7 +86,8 @@ export class CatalogReader {
   }
 }
 
-function secretProblems(text: string): CatalogProblem[] {
+/** Returns the places of a text that contain secrets, because a revision must contain none. */
+export function secretProblems(text: string): CatalogProblem[] {
   const paths = secretsIn(text);
   if (paths.length === 0) return [];
   const document = readDocument(text, {});

@@ -12,7 +12,7 @@ export interface CatalogNotifications {
 
 /** The sealed secrets that the configuration can use. */
 export interface FollowedSecrets {
-  /** Whether this node can open all of them. */
+  /** Whether this node can open all sealed secrets. */
   readonly areOpen: boolean;
   /** Reads the secrets. Returns whether those that this node can open have changed. */
   read(): Promise<boolean>;

@@ -43,7 +43,7 @@ export interface NewRevision {
 }
 
 /**
- * Why a revision was not inserted. `outdated`: `base` is not the last revision; `other` is (`null`: there is none). `scheduled`: `other`
+ * Why a revision was not inserted. `outdated`: the last revision is not `base` but `other` (`null`: there is none). `scheduled`: `other`
  * comes into force later than the new one would.
  */
 export type RevisionConflict =
@@ -163,17 +163,21 @@ export function createRevisionStore(
     /** Returns revisions before a number, newest first. */
     list: async (before: number | null, limit: number): Promise<RevisionSummary[]> =>
       SUMMARIES.all(await database.query(listRevisions, [before, limit])),
-    /** Inserts a revision and notifies every node, unless it is not based on the last revision, or another one is scheduled after it. */
-    insert: (revision: NewRevision): Promise<Revision | RevisionConflict> =>
+    /**
+     * Inserts a revision and notifies every node, unless it is not based on the last revision, or another one is scheduled after it.
+     *
+     * @param leadTimeMs 0 only for the first revision
+     */
+    insert: (revision: NewRevision, leadTimeMs = leadMs): Promise<Revision | RevisionConflict> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockRevisions);
         const { text, source, base, reason, createdBy, inForceAtMs } = revision;
         const last = REVISIONS.first(await transaction.query(lastRevision));
         if ((last?.number ?? null) !== base) return { conflict: 'outdated', other: last };
         const at = inForceAtMs === null ? null : new Date(inForceAtMs);
-        const later = REVISIONS.first(await transaction.query(lastAfter, [leadMs, at]));
+        const later = REVISIONS.first(await transaction.query(lastAfter, [leadTimeMs, at]));
         if (later !== null) return { conflict: 'scheduled', other: later };
-        const [row] = await transaction.query(insertRevision, [text, source, base, reason, createdBy, at, leadMs]);
+        const [row] = await transaction.query(insertRevision, [text, source, base, reason, createdBy, at, leadTimeMs]);
         await transaction.query(notifyNodes);
         return REVISIONS.read(row!);
       }),

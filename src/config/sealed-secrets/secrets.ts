@@ -68,7 +68,7 @@ export function createSecrets({ store, keys }: SecretsOptions) {
       for (const { name, keyId } of await store.list()) {
         if (keyId === current.id) continue;
         const isResealed = await store.reseal(name, (secret) => {
-          // In the meantime, it was set, or sealed with the first key.
+          // Since the list was read, the secret was set, or sealed with the first key.
           if (secret.keyId === current.id) return null;
           const bytes = unsealed(secret, own);
           if (bytes === null) unreadable.push(name);

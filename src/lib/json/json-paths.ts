@@ -13,7 +13,7 @@ export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]
   const wanted = new Set(offsets);
   const paths = new Map<number, string>();
   const reader = new JsonReader(bytes, start);
-  /** By open container: the index of the current item, or the offsets of the current key. */
+  /** For each open container: the index of the current item, or the offsets of the current key. */
   const open: (readonly [number, number] | number)[] = [];
 
   function text(): string {

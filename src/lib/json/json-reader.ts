@@ -150,7 +150,7 @@ export class JsonReader {
   /** Returns the end of the next value if it is known; otherwise `NONE`. */
   #knownEnd(): number {
     if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
-      // Otherwise, every reader that begins after the value would step over the long values in it again.
+      // Skips the long values within this value, so that readers which begin after it need not step over them.
       this.#longIndex = this.#notedLongIndex;
       return this.#notedEnd;
     }
@@ -210,7 +210,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
 
-/** By byte: 1 if the byte ends a number or a literal. */
+/** For each byte value: 1 if it ends a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );

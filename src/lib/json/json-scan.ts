@@ -127,7 +127,7 @@ class JsonScanner {
   #steps = 0;
   readonly #stepsMax: number;
   readonly #longValues: number[] = [];
-  /** By open container, the innermost last: the index in `#longValues` at which its end will be stored. */
+  /** For each open container, the innermost last: the index in `#longValues` at which its end will be stored. */
   readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {

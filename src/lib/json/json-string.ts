@@ -10,7 +10,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 
-/** By byte: 1 if it ends plain text in a string. Three comparisons per byte were slower on prose with many escapes. */
+/** For each byte value: 1 if it ends plain text in a string. Three comparisons per byte were slower on prose with many escapes. */
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
@@ -38,7 +38,7 @@ export class PlainTexts {
     return skipPlain(chunk, this.#words, this.#firstWord, at);
   }
 
-  /** Call this before the next chunk. */
+  /** Releases the chunk. Must be called before the next chunk. */
   letGo(): void {
     this.#words = NO_WORDS;
     this.#firstWord = NONE;
@@ -110,7 +110,7 @@ export function decodeString(bytes: Buffer, start: number, end: number): string 
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** By byte: 1 if it ends a number or a literal. */
+/** For each byte value: 1 if it ends a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );

@@ -12,14 +12,14 @@ interface ShownTools {
 }
 
 export const RESULT_MEMBERS: readonly string[] = [
-  // Zhipu's member.
+  // Member with search results at Zhipu.
   'web_search',
-  // DashScope's and Hunyuan's: an object that contains the list.
+  // DashScope and Hunyuan: an object that contains the list.
   'search_info',
-  // Baidu Qianfan's and Perplexity's.
+  // Baidu Qianfan and Perplexity.
   'search_results',
   'citations',
-  // Volcengine Ark's, for bots that search.
+  // Volcengine Ark, for bots that search.
   'references',
 ];
 /** Type of an annotation that cites a web page (OpenAI, OpenRouter). */

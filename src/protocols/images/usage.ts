@@ -51,7 +51,7 @@ export function deliveredAs(responded: unknown, requested: string | null): strin
   return isName ? responded : requested;
 }
 
-/** Sizes that are no vendor's own names: pixels, or `auto`. */
+/** Sizes that are not names of a vendor's own: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
 /** Returns the delivered size, with the name in the request if it differs: Ark accepts 2K and reports 2496x1664. Prices can use either. */

@@ -13,7 +13,7 @@ import {
 
 export interface DeliveredOutput {
   readonly textBytes: number;
-  /** Size of the text before the latest report of output; for a response that is no stream, of all text. */
+  /** Size of the text before the latest report of output; for a response that is not a stream, of all text. */
   readonly reportedTextBytes: number;
   /** The two sizes above without encrypted reasoning, which says little about its tokens. */
   readonly visibleBytes: number;

@@ -146,7 +146,7 @@ function withMedia(reported: Usage, media: MediaTokens): Usage {
   return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
-/** Whether a usage contains the input. No input is empty, so a zero, as some providers report at first, is no input. */
+/** Whether a usage states the input. Some providers report zero at first, but no input is empty. */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
 }

@@ -37,7 +37,7 @@ export interface PathNode {
   items: PathNode | null;
   counter: number;
   isJson: boolean;
-  /** Number of the `DataRuns` for this path. */
+  /** Index of the `DataRuns` object that searches this path for base64. */
   run: number;
   selector: number;
   isClassified: boolean;

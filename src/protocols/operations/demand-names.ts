@@ -15,7 +15,7 @@ export const Meaning = {
   ownModel: 1 << 6,
   /** Another model's name, a list of names, or objects with a name. */
   models: 1 << 7,
-  /** Like `models`, but keys of the object can be names of models too. */
+  /** Like `models`, except that keys of the object can also be names of models. */
   modelMap: 1 << 8,
   modelId: 1 << 9,
   limit: 1 << 10,
@@ -35,7 +35,7 @@ export const Meaning = {
   caches: 1 << 21,
   /** A schema, whose member names can be anything. */
   schema: 1 << 22,
-  /** Of a function: a schema. Elsewhere, at the top level or in a provider tool: settings. */
+  /** In a function, this is a schema. At the top level and in a provider tool, it is settings. */
   parameters: 1 << 23,
   type: 1 << 24,
   maxUses: 1 << 25,

@@ -43,7 +43,7 @@ const ITEM = openMembers({
 /** Members with the content of items. An item of unknown type that has none of them refers to an item that the provider stores. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
-/** By item type: the vendor looks up the item by its id, unless it has one of these members. */
+/** For each item type: the vendor looks up the item by its id, unless it has one of these members. */
 const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   item_reference: [],
   message: ['content'],
@@ -63,7 +63,7 @@ const COMPLETE = [
   ...['program_output', 'input_text', 'input_image', 'input_file'],
 ];
 
-/** By item type: members of which one makes the item complete. Empty: the vendor always looks up the item. */
+/** For each item type: members of which one makes the item complete. Empty: the vendor always looks up the item. */
 export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
   string,
   readonly string[] | 'complete'

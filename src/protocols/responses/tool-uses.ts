@@ -82,7 +82,7 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
         if (containerId !== null) uses.codeExecutions++;
         break;
       case 'image_generation':
-        // Not counted: its image tokens are billed instead.
+        // Image generation is not counted, because its image tokens are billed instead.
         break;
       default: {
         const unit = toolUnit(tool);

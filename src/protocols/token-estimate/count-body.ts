@@ -112,7 +112,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
   },
 };
 
-/** Returns a function that counts items or messages, with `tokens` for each. A value that is no list is one item. */
+/** Returns a function that counts items or messages, with `tokens` for each. A value that is not a list is one item. */
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {

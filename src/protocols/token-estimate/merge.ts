@@ -15,10 +15,10 @@ export class Merger {
   /** Number of heap moves. Tests use it to show that the work is linear. */
   steps = 0;
   readonly #vocabulary: Vocabulary;
-  /** By position of a part: its end. `#previous` has the start of the part before it. */
+  /** For each position where a part begins: its end. `#previous` has the start of the part before it. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** By position of a part: its rank when joined with the next one. A heap key with another rank is outdated. */
+  /** For each position where a part begins: its rank when joined with the next one. A heap key with another rank is outdated. */
   readonly #ranks = new Int32Array(PIECE_BYTES_MAX + 1);
   /** Heap keys. Each merge removes one and adds at most two. */
   readonly #heap = new Int32Array(PIECE_BYTES_MAX * 3);

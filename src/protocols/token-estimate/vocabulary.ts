@@ -16,7 +16,7 @@ export class Vocabulary {
   readonly #starts: Uint32Array;
   /** Rank + 1 in each slot of the hash table; 0: the slot is empty. */
   readonly #slots: Int32Array;
-  /** Ranks of all pairs of bytes, with which every merge begins; NO_RANK: the pair is no entry. */
+  /** Ranks of all pairs of bytes, with which every merge begins; NO_RANK: the vocabulary does not have the pair. */
   readonly #pairs: Int32Array;
 
   constructor(entries: Iterable<Uint8Array>) {
@@ -83,7 +83,7 @@ export const NO_RANK = 0x7fff_ffff;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const DIGIT_ZERO = 0x30;
-/** Value of bytes that are no base64 digits, such as padding. */
+/** Value of bytes that are not base64 digits, such as padding. */
 const NO_DIGIT = 0xff;
 const BASE64_DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {

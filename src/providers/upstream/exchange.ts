@@ -27,7 +27,7 @@ export interface UpstreamHead {
 
 export interface ResponseReceiver {
   receiveHead(head: UpstreamHead): void;
-  /** From then on, the receiver owns the bytes of the chunk. */
+  /** Receives a chunk of the body. The bytes then belong to the receiver. */
   receive(chunk: Buffer): void;
 }
 
@@ -167,7 +167,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         path: provider.basePath + path,
         headers: this.#sendsInChunks ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
         body: this.#sendsInChunks ? this.#asChunks(body) : (body as Buffer),
-        // In HTTP/1.1, 0 switches undici's timeouts off. `HTTP2_GRACE_MS` explains those for HTTP/2.
+        // In HTTP/1.1, undici's own timeouts are switched off by 0. For HTTP/2, see `HTTP2_GRACE_MS`.
         headersTimeout: provider.http2 ? firstByteMs : 0,
         bodyTimeout: provider.http2 ? idleMs : 0,
       },

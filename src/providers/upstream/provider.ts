@@ -41,7 +41,7 @@ export interface Provider {
 /** How long an unused connection stays open: longer than an agent's usual pauses, and shorter than most vendors allow. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** The same limit as for headers of the gateway's clients. */
+/** Maximum size of a response's headers, equal to that of requests by the gateway's clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -77,7 +77,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // Only for the chat protocol: in the messages protocol, input tokens always exclude cache tokens.
+    // In the messages protocol, input tokens always exclude cache tokens, so this setting changes nothing.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,

@@ -43,12 +43,14 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
     () => ({
       cap: account.dailySpendCapYuan ?? '',
       percent: percentOf(account.priceFactorBasisPoints),
+      groupId: account.groupId ?? '',
     }),
     dialog.isOpen,
   );
-  const bodyOf = ({ cap, percent }: typeof draft) => ({
+  const bodyOf = ({ cap, percent, groupId }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
     priceFactorBasisPoints: basisPointsOf(percent),
+    groupId: textOrNull(groupId),
   });
   return (
     <ChangeDialog
@@ -69,23 +71,7 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
         rightSection="%"
         {...field('percent')}
       />
-    </ChangeDialog>
-  );
-}
-
-export function GroupDialog({ account, ...dialog }: EditDialogProps) {
-  const text = useTexts(accountTexts);
-  const { groupId } = account;
-  const [draft, field] = useDraft(() => ({ groupId: groupId ?? '' }), dialog.isOpen);
-  return (
-    <ChangeDialog
-      endpoint="PATCH /admin/v1/accounts/{id}"
-      title={text.editGroup}
-      submitLabel={text.save}
-      {...dialog}
-      input={() => changeById(account.id, changedMembers({ groupId }, { groupId: textOrNull(draft.groupId) }))}
-    >
-      <GroupSelect {...field('groupId')} present={groupId} />
+      <GroupSelect {...field('groupId')} present={account.groupId} />
     </ChangeDialog>
   );
 }

@@ -14,7 +14,8 @@ interface GroupSelectProps {
 export function GroupSelect({ present, ...field }: GroupSelectProps) {
   const text = useTexts(accountTexts);
   const groups = useRead('GET /admin/v1/groups', {}).data?.data ?? [];
-  const ids = new Map(groups.map(({ id, name }) => [id, name === id ? id : `${name} (${id})`]));
+  const configured = groups.filter(({ isConfigured }) => isConfigured);
+  const ids = new Map(configured.map(({ id, name }) => [id, name === id ? id : `${name} (${id})`]));
   if (present !== null && !ids.has(present)) ids.set(present, present);
   return (
     <NativeSelect

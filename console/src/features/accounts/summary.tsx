@@ -12,14 +12,7 @@ import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import {
-  DetailsDialog,
-  type EditDialogProps,
-  GroupDialog,
-  LowBalanceDialog,
-  PricesDialog,
-  RatesDialog,
-} from './edit-dialogs.tsx';
+import { DetailsDialog, type EditDialogProps, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
 import { StatusSection } from './status-section.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -88,7 +81,6 @@ function PricesSection({ account }: SummaryProps) {
       title={text.prices}
       actions={
         <>
-          <EditButton label={text.editGroup} account={account} Dialog={GroupDialog} />
           <EditButton label={text.editPrices} account={account} Dialog={PricesDialog} />
           {low !== undefined && <EditButton label={text.editLowBalance} account={account} Dialog={LowBalanceDialog} />}
         </>
@@ -96,10 +88,10 @@ function PricesSection({ account }: SummaryProps) {
     >
       <Facts
         facts={[
-          [text.group, account.groupId ?? text.none],
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
           [text.ownCap, ownCap === null ? text.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
           [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
+          [text.group, account.groupId ?? text.none],
           [
             text.lowBalance,
             low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,

@@ -29,7 +29,7 @@ export function undrained([used, max, countedAtMs]: RateFill, tokens: number, at
   return Math.min(drained(used, max, atMs - countedAtMs), tokens * ONE);
 }
 
-/** Gives tokens back, at most `undrained`: other calls may already use the capacity of tokens that have drained. */
+/** Lowers the use of a bucket by tokens that were not used, at most by `undrained`: the capacity of drained ones may be in use again. */
 export function withoutUndrained(used: number, count: number, undrained: number): number {
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }

@@ -95,7 +95,7 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
-/** Returns the unspent part of a budget; `null` if the budget is no amount. LiteLLM ignores such a budget. */
+/** Returns the unspent part of a budget; `null` if the budget is not an amount. LiteLLM ignores such a budget. */
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
