@@ -38,7 +38,13 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
   const { isTokenLimited = false, priceFactorBasisPoints = 10_000 } = more;
   const call = {
     policy: { context, operation: chat, moneyStatus: 402 },
-    principal: { accountId: 'acc', keyId: 'key', isKeyLimited: more.isKeyLimited ?? false, memberId: null },
+    principal: {
+      accountId: 'acc',
+      keyId: 'key',
+      isKeyLimited: more.isKeyLimited ?? false,
+      memberId: null,
+      modelBudgets: null,
+    },
     input: {
       isStream: false,
       model: 'large',

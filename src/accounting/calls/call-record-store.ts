@@ -180,6 +180,8 @@ export type LostReservation = Pick<
   | 'periodNo'
   | 'tokens'
   | 'memberId'
+  | 'keyBudgetId'
+  | 'memberBudgetId'
 >;
 
 /** Facts that cannot be read are recorded as empty. */
@@ -198,12 +200,15 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
 const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
 
 /** What an operator needs to resolve the call after the reservation has been deleted. */
-function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
+function reservedNotes(reservation: LostReservation): CallNotes | null {
+  const { subscriptionId, periodNo, tokens, memberId, keyBudgetId, memberBudgetId } = reservation;
   const isOnPlan = subscriptionId !== null && periodNo !== null;
-  if (!isOnPlan && memberId === null) return null;
+  const budgetIds = (keyBudgetId ?? memberBudgetId) === null ? null : { key: keyBudgetId, member: memberBudgetId };
+  if (!isOnPlan && memberId === null && budgetIds === null) return null;
   return {
     ...(isOnPlan && { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } }),
     ...(memberId !== null && { memberId }),
+    ...(budgetIds !== null && { budgetIds }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { UPGRADE_FIRST } from '../../lib/earliest.ts';
+import type { BudgetIds } from '../accounts/budget-ids.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
@@ -8,7 +9,7 @@ export interface SettlementRecord {
   readonly outcome: CallOutcome;
   /** `null`: the call is not on a plan. */
   readonly plan: PlanUse | null;
-  /** `null`: neither the key nor its member has limits. */
+  /** `null`: neither the key nor its member has limits or budgets for the model. */
   readonly key: KeyUse | null;
   /** `null`: no token limits per minute apply. */
   readonly rate: RateUse | null;
@@ -30,6 +31,8 @@ export interface KeyUse {
   readonly chargeNano: bigint;
   /** Present if the member has limits. */
   readonly memberId?: string;
+  /** Present if the key or the member has budgets for the model. */
+  readonly budgetIds?: BudgetIds;
 }
 
 interface RateUse {

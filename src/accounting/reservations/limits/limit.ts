@@ -7,7 +7,7 @@ import type { Reservation } from '../tables.ts';
 /** The body of the call might not be read yet. */
 export type AskingCall = Pick<
   ReservationRequest,
-  'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'groupLimits'
+  'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'budgetIds' | 'groupLimits'
 > & {
   readonly isOnPlan: boolean;
   /** `null`: the body is not read yet. */
