@@ -126,7 +126,7 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
     assert.deepEqual([refused.json.error.code, refused.json.error.param], ['account_model_not_allowed', 'model']);
     assert.equal(
       refused.json.error.message,
-      'The group "Resellers" of this account may not use the model "test-both". It may use: test-chat, test-two, test-messages.',
+      'The group "Resellers" of this account may not use the model "test-both". Allowed models: test-chat, test-two, test-messages.',
     );
     const estimate = async (model: string) => {
       const body = { model, messages: [{ role: 'user', content: 'Hello' }] };
@@ -279,7 +279,10 @@ describe('the models of an account', { timeout: 60_000 }, () => {
     assert.equal((await status('test-chat-latest')).status, 200);
     const refused = await status('test-both');
     assert.deepEqual([refused.status, refused.json.error.code], [403, 'account_model_not_allowed']);
-    assert.equal(refused.json.error.message, 'This account may not use the model "test-both". It may use: test-chat.');
+    assert.equal(
+      refused.json.error.message,
+      'This account may not use the model "test-both". Allowed models: test-chat.',
+    );
   });
 
   it('and its group must exist', async () => {

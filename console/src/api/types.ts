@@ -132,9 +132,9 @@ export type VoucherBatch = { readonly id: string; readonly name: string; readonl
 
 export type VoucherRedemption = { readonly id: string; readonly accountId: string; readonly codeEnd: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly redeemedAt: Instant; readonly entryId: string | null; readonly subscriptionId: string | null; readonly subscriptionEndsAt: Instant | null; readonly accountName: string; readonly batchId: string; readonly redeemedBy: string; readonly redeemedById: string | null };
 
-export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
+export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
 
-export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
+export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
 export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
@@ -335,7 +335,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
@@ -855,7 +855,7 @@ export interface Endpoints {
     body: { readonly name: string; readonly role?: 'operator' | 'auditor' | undefined; readonly scopes?: readonly 'export'[] | undefined; readonly expiresAt?: string | null | undefined };
     response: { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly token: string };
   };
-  /** List named admin tokens, newest first, without their texts; the token of the environment is not listed. */
+  /** List named admin tokens, newest first, without the secrets; the token of the environment is not listed. */
   'GET /admin/v1/tokens': {
     path: Record<never, never>;
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
@@ -978,8 +978,8 @@ export interface Endpoints {
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
@@ -992,7 +992,7 @@ export interface Endpoints {
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */

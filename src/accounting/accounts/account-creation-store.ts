@@ -4,7 +4,7 @@ import { postEntry } from '../ledger/ledger-store.ts';
 import type { Place } from '../partitions/placement.ts';
 import { partAt, type Routes } from '../partitions/routes.ts';
 
-/** A repeated request returns the first account. A different request with the same idempotency key is a conflict. */
+/** An idempotency key and its request. A repeated request returns the first account; a different request is a conflict. */
 interface KeyedAccountRequest {
   readonly idempotencyKey: string;
   readonly request: string;
@@ -18,12 +18,12 @@ export interface NewAccount {
   readonly dailyCapNano: bigint | null;
   /** Amount of the first top-up; 0 or absent: no top-up. */
   readonly openingNano?: bigint;
-  /** Absent or `null`: a repeated request creates another account. */
+  /** Idempotency key of the request; absent or `null`: a repeated request creates another account. */
   readonly keyed?: KeyedAccountRequest | null;
   readonly at: Date;
 }
 
-/** Waits for concurrent transactions that insert the same key. */
+/** Inserts an idempotency key. Waits for concurrent transactions that insert the same key. */
 const insertRequest: Statement = {
   name: 'account-requests.insert',
   text: `insert into account_requests (idempotency_key, request, account_id, created_at) values ($1, $2, $3, $4)
@@ -50,11 +50,11 @@ values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
 
 export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all'>, place: Place) => ({
-  /** Returns the id of the new account, or of the first one for a repeat; `null` if the key belongs to another request. */
+  /** Returns the id of the new account, or of the first one for a repeated request; `null` if the key belongs to a different request. */
   async create({ id, dailyCapNano, openingNano = 0n, keyed = null, at, ...named }: NewAccount): Promise<string | null> {
     const partition = await place();
     return partAt(all, partition).transactionWithDirectory(async (transaction) => {
-      // The balance need not be locked first: no other transaction knows the account.
+      // The balance needs no lock, because no other transaction knows the account yet.
       const first = keyed === null ? id : await requestedFirst(transaction, keyed, id, at);
       if (first !== id) return first;
       await transaction.query(insertBalance, [id, dailyCapNano]);

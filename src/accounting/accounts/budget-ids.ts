@@ -1,9 +1,9 @@
-/** Budgets of a key or a member for single models. Each is a row of `key_limits` (`key-limit-tables.ts`). */
+/** Names of the budgets of a key or a member for single models. Each is a row of `key_limits` (`key-limit-tables.ts`). */
 
-/** The `key_id` of the row. The space separates the ids, which contain none. */
+/** Returns the `key_id` of the row. The space separates the ids, which contain none. */
 export const budgetId = (ownerId: string, model: string): string => `${ownerId} ${model}`;
 
-/** The key or the user to whom a row of `key_limits` belongs. */
+/** Returns the key or the user to whom a row of `key_limits` belongs. */
 export const ownerIdOf = (keyId: string): string => keyId.split(' ', 1)[0]!;
 
 /** The budgets for the called model, as `key_id`; `null`: the key, or its member, has none. */
@@ -19,13 +19,13 @@ export interface BudgetedModels {
   readonly models: ReadonlySet<string>;
 }
 
-/** Of a key and its member. */
+/** The budgets of a key and of its member; at least one of the two has some. */
 export interface OwnersWithBudgets {
   readonly key: BudgetedModels | null;
   readonly member: BudgetedModels | null;
 }
 
-/** Returns `null` if neither has budgets. */
+/** Combines the budgets of a key and its member; `null` if neither has any. */
 export function ownersWithBudgets(key: BudgetedModels | null, member: BudgetedModels | null): OwnersWithBudgets | null {
   return (key ?? member) === null ? null : { key, member };
 }
@@ -35,14 +35,14 @@ interface NamedModel {
   readonly aliases: readonly string[];
 }
 
-/** Returns `null` if neither the key nor the member has budgets for the model. */
+/** Returns the budgets that a call of a model uses; `null` if neither the key nor the member has any for it. */
 export function budgetIdsOf(owners: OwnersWithBudgets, model: NamedModel): BudgetIds | null {
   const key = idOf(owners.key, model);
   const member = idOf(owners.member, model);
   return (key ?? member) === null ? null : { key, member };
 }
 
-/** The name of the model under which an owner has budgets: its id, or else the first alias that has some. */
+/** Returns the name of a model under which an owner has budgets: its id, or else the first alias that has some. */
 export function budgetedName({ id, aliases }: NamedModel, has: (name: string) => boolean): string | null {
   if (has(id)) return id;
   return aliases.find(has) ?? null;

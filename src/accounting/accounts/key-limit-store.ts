@@ -7,7 +7,7 @@ import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-
 import { type ModelBudgetChange, setModelBudgets } from './model-budget-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Limits that users set for keys and members. `accounting/reservations/` counts their use. */
+/** This file stores the limits that users set for keys and members. `accounting/reservations/` counts their use. */
 
 const noneOf = <Limits extends object>({ fields }: TableColumns<Limits>): Limits =>
   Object.fromEntries(Object.keys(fields).map((field) => [field, null])) as Limits;
@@ -22,7 +22,7 @@ export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
   /**
-   * Returns all limits of the key or member; `null` if the account does not exist. The caller has checked that the owner exists.
+   * Changes limits and returns all of them; `null` if the account does not exist. The caller must have checked that the owner exists.
    * @throws TooManyBudgetsError
    */
   change(
@@ -31,7 +31,7 @@ interface LimitStore<Limits> {
     change: ChangeOf<Limits>,
     budgets?: readonly ModelBudgetChange[],
   ): Promise<Limits | null>;
-  /** Limits by owner id. Owners without a row are absent. */
+  /** Returns limits by owner id. Owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
 

@@ -9,7 +9,7 @@ import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The replaced key never gets a later expiry. With no time left it is revoked instead, because clocks of nodes differ. */
+/** Ends the replaced key at a new expiry, but not after its own. Without any time left, it is revoked, because node clocks differ. */
 const endKey: Statement = {
   name: 'keys.end-replaced',
   text: `update api_keys set
@@ -36,7 +36,7 @@ const COUNTED_BEFORE = [
 ].join(', ');
 
 /**
- * The limits of a key and its budgets for models. A separate statement, because Citus does not allow this function in a statement that
+ * Reads the counters of the old key and of its budgets for models. Separate, because Citus does not allow this function in a statement that
  * inserts what it reads. Uses the primary key and key_limits_by_owner.
  */
 const selectCounted: Statement = {
@@ -45,7 +45,7 @@ const selectCounted: Statement = {
 where account_id = $1 and (key_id = $2 or owner_id = $2)`,
 };
 
-/** Call records of the counted use refer to the old key, so the new key stores the use as `counted_before`. */
+/** Copies limits and counters to the new key. Call records of earlier use name the old key, so the copy stores this as `counted_before`. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (account_id, key_id, owner_id, model, ${TAKEN_OVER.list}, counted_before)
@@ -72,9 +72,9 @@ export interface KeyReplacement {
   readonly id: string;
   readonly keyHash: Buffer;
   readonly prefix: string;
-  /** `null`: the new key does not expire. */
+  /** When the new key expires; `null`: never. */
   readonly expiresAt: Date | null;
-  /** Milliseconds for which the old key stays valid. */
+  /** How long the old key stays valid, in milliseconds. */
   readonly keepOldMs: number;
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
@@ -84,7 +84,7 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
 export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
-    /** Returns `null` if the replaced key does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
+    /** Replaces a key. Returns `null` if it does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
       const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
       const until = new Date(at.getTime() + keepOldMs);

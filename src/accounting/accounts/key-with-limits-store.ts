@@ -9,7 +9,7 @@ import { type ModelBudgetChange, type ModelBudgets, NO_MODEL_BUDGETS, setModelBu
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
-/** One transaction changes the key in the directory and its limits in the account's partition. */
+/** Updates a key in the directory. The same transaction changes its limits in the account's partition. */
 
 const updateKey: Statement = {
   name: 'keys.update',
@@ -61,7 +61,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
       });
     },
     /**
-     * Returns `null` if the key does not exist; `too_many` if the rate limits would name too many models.
+     * Changes a key. Returns `null` if it does not exist; `too_many` if its rate limits would name too many models.
      * @throws TooManyBudgetsError
      */
     async change(
@@ -70,7 +70,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
     ): Promise<ApiKey | 'too_many' | null> {
       const pool = await partitions.of(accountId);
       const changed = pool.transactionWithDirectory(async (transaction) => {
-        // The deletion of keys takes the same lock, so the key exists while its limits are set.
+        // Locks the account, as the deletion of keys does, so that the key still exists when its limits are set.
         const isLimited = limits !== undefined || rates !== undefined || budgets.length > 0;
         if (isLimited) await lockAccount(transaction, accountId);
         const { models, networks } = allowed;

@@ -6,7 +6,7 @@ import { IS_LIMITED } from './key-limit-store.ts';
 import { LIMITS, MODEL_BUDGET } from './key-limit-tables.ts';
 import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 
-/** SQL: the models for which an owner has budgets. Uses key_limits_by_owner. */
+/** Returns SQL for the models for which an owner has budgets. Uses key_limits_by_owner. */
 const budgetedModels = (ownerId: string): string => `(
     select jsonb_agg(b.model) from key_limits b
     where b.account_id = k.account_id and b.owner_id = ${ownerId} and coalesce(${MODEL_BUDGET.of('b')}) is not null
@@ -15,9 +15,9 @@ const budgetedModels = (ownerId: string): string => `(
 const LIMITED = selection({
   isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
   isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
-  /** The owner of the key, if the account limits this member; otherwise `null`. */
+  /** The user who owns the key, if the account limits this member; otherwise `null`. */
   memberId: orNull(textColumn(`case when coalesce(${LIMITS.of('m')}) is not null then k.user_id end as member_id`)),
-  /** `null`: every model. */
+  /** The models that the member may use; `null`: every model. */
   memberModels: selection({ allowedModels: orNull(listColumn('allowed_models')) })
     .from('m')
     .to(({ allowedModels }) => allowedModels),
@@ -28,7 +28,7 @@ const LIMITED = selection({
 
 export type KeyLimitation = RowOf<typeof LIMITED>;
 
-/** In the order of the given keys. Uses primary keys and key_limits_by_owner. */
+/** Selects the limits of keys, in the order of the given keys. Uses primary keys and key_limits_by_owner. */
 const selectLimited: Statement = {
   name: 'accounts.select-limited',
   text: `select ${LIMITED.list}
@@ -47,7 +47,7 @@ export interface LookedUpKey {
 export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
 export const createLimitedKeyStore = (partition: PartitionPool) => ({
-  /** In the order of the given keys. Results can be cached, because nodes are notified of every change. */
+  /** Returns limits in the order of the given keys. They can be cached, because every change notifies the nodes. */
   async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
     const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));

@@ -7,9 +7,9 @@ import { accountIdOf, mapByPartition, type Routes } from '../partitions/routes.t
 import { budgetedName, budgetId } from './budget-ids.ts';
 import { MODEL_BUDGET, type ModelBudget } from './key-limit-tables.ts';
 
-/** Budgets of keys and members for single models. `accounting/reservations/` counts their use. */
+/** This file stores the budgets of keys and members for single models. `accounting/reservations/` counts their use. */
 
-/** By the model id under which they are stored. */
+/** Budgets by the model id under which they are stored. */
 export type ModelBudgets = ReadonlyMap<string, ModelBudget>;
 
 export const NO_MODEL_BUDGETS: ModelBudgets = new Map();
@@ -33,7 +33,7 @@ export class TooManyBudgetsError extends Error {}
 
 const STORED = selection({ ownerId: textColumn('owner_id'), model: textColumn('model'), budget: MODEL_BUDGET });
 
-/** Uses key_limits_by_owner. */
+/** Selects the budgets of owners. Uses key_limits_by_owner. */
 const selectBudgets: Statement = {
   name: 'model-budgets.select',
   text: `select ${STORED.list} from key_limits
@@ -41,7 +41,7 @@ where account_id = any ($1::text[]) and owner_id = any ($2::text[]) and coalesce
 order by model`,
 };
 
-/** A row without budgets is kept, because charges and reservations refer to its counts. */
+/** Sets budgets. A row without budgets is kept, because charges and reservations refer to its counts. */
 const writeBudgets: Statement = {
   name: 'model-budgets.write',
   text: `insert into key_limits (account_id, key_id, owner_id, model, ${MODEL_BUDGET.list})
@@ -60,7 +60,7 @@ interface BudgetOwner {
 }
 
 export const createModelBudgetStore = (database: PartitionPool) => ({
-  /** By the id of the key or the user. Owners without budgets are absent. */
+  /** Returns budgets by the id of the key or the user. Owners without budgets are absent. */
   find: (owners: readonly BudgetOwner[]): Promise<ReadonlyMap<string, ModelBudgets>> => readBudgets(database, owners),
 });
 
@@ -68,7 +68,7 @@ export const routedModelBudgets = (routes: Routes<ModelBudgetStore>): ModelBudge
   find: (owners) => mapByPartition(routes, owners, accountIdOf, (store, those) => store.find(those)),
 });
 
-/** Returns all budgets of the owner. The caller has checked that the owner exists. @throws TooManyBudgetsError */
+/** Changes budgets and returns all of the owner. The caller must have checked that the owner exists. @throws TooManyBudgetsError */
 export async function setModelBudgets(
   transaction: PartitionQueryable,
   owner: BudgetOwner,

@@ -61,13 +61,13 @@ const accountChange = z
     email: email.optional(),
     verified: z.boolean().optional(),
     status: z.enum(['active', 'suspended']).optional(),
-    /** If a status is sent without a reason, the previous reason is removed. */
+    /** Reason for the status. A status without a reason removes the previous reason. */
     statusReason: shortText.optional(),
     dailySpendCapYuan: capYuan.nullable().optional(),
-    /** The factor applies to calls admitted from now on. 8000 is 20 % off the list price. */
+    /** Factor for calls that are admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
-    /** `null` removes the account from its group. */
+    /** Group of the account; `null` removes the account from its group. */
     groupId: shortText.nullable().optional(),
     allowedModels: allowListFields.allowedModels,
     ...rateLimitFields,
@@ -204,7 +204,7 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
   ];
 }
 
-/** Two spellings of the same amount give the same text. */
+/** Returns the same text for two spellings of the same amounts. */
 function requestText(account: object): string {
   return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

@@ -1,8 +1,8 @@
 import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 
-/** Columns of usage CSV. This file has no further imports, so that the command line can load it quickly. */
+/** This file has the columns of usage as CSV. It imports nothing else, so that the command line loads it quickly. */
 
-/** The member of a row that identifies its group. */
+/** Members of a row that identify its group, by what usage is grouped by. */
 export const MEMBERS = {
   account: 'accountId',
   key: 'keyId',
@@ -26,7 +26,7 @@ const AMOUNTS = [
   'planMarginYuan',
 ] as const;
 
-/** `units`: the units with counts. */
+/** Returns the columns. `units`: those that have counts. */
 export function usageColumns(groupBy: readonly Dimension[], units: readonly string[]): string[] {
   const names = groupBy.flatMap((name) => {
     if (name === 'account') return [MEMBERS.account, 'accountName'];

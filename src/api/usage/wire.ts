@@ -43,11 +43,11 @@ export const usageRowResponse = z
   })
   .meta({
     id: 'UsageGroup',
-    description: 'Sums of a group of calls. Contains the members of the requested dimensions.',
+    description: 'Sums of a group of calls. It has a member for each requested dimension.',
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** The margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
+/** Returns the amounts of a row. The margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
 function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
@@ -85,7 +85,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** Returns names such as `model,day` in a fixed order. `key` implies `account`. */
+/** Reads names such as `model,day`, and returns them in a fixed order. `key` implies `account`. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
@@ -96,7 +96,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError if the text is not a cursor of the same list */
+/** Reads a cursor. @throws GatewayError if it is not one of the same list */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

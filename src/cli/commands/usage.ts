@@ -12,12 +12,12 @@ import { localTime } from '../local-time.ts';
 import { pages, queryOf } from '../pages.ts';
 import { type Column, columnsOf, renderTable } from '../table.ts';
 
-/** The member that identifies a group in a table. */
+/** Members of a row that identify its group in a table. */
 const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
-/** Maximum number of groups in memory, for a table or JSON. CSV has no limit. */
+/** Maximum number of groups for a table or JSON, which are kept in memory. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
 export const usageCommands: CommandRows = {
@@ -51,7 +51,7 @@ export const usageCommands: CommandRows = {
   },
 };
 
-/** @throws UsageError if a name is not known. */
+/** Reads names of groups. @throws UsageError if one is unknown */
 function readGroups(text: string): readonly Group[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));
@@ -69,7 +69,7 @@ function readTop({ top }: Given): number | null {
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
 
-/** Returns all groups, or the `top` groups with the highest charges. With `top`, only these groups and one page are in memory. */
+/** Returns all groups or, with `top`, that many with the highest charges. With `top`, only these and one page are in memory. */
 async function listGroups(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageRowResponse[] = [];
   let first: UsageResponse | null = null;
@@ -124,7 +124,7 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
 ];
 
-/** The cost, marked with `>` if the cost of some calls is unknown. */
+/** Formats the cost, with `>` in front if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;
@@ -135,7 +135,7 @@ function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   for (const member of Object.keys(rows[0]!) as (keyof UsageRowResponse)[]) {
     const values = rows.map((row) => row[member]);
     if (member.startsWith('calls')) total[member] = values.reduce<number>((sum, value) => sum + Number(value), 0);
-    // The total is unknown if one amount is.
+    // If one amount is unknown, the total is, too.
     else if (member.endsWith('Yuan')) total[member] = values.includes(null) ? null : sumOf(values.map(String));
   }
   const usage: Record<string, number> = { images: 0 };

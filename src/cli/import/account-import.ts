@@ -33,7 +33,7 @@ interface ImportedAccount {
   readonly accountId: string;
   readonly planId: string | null;
   /**
-   * `none`: the row names no key; `made`: created by this run; `known`: in the file of keys; `lost`: created before, but not in the file.
+   * `none`: the row names no key; `made`: this run created it; `known`: the file of keys has it; `lost`: it exists, but not in that file.
    */
   readonly key: 'none' | 'made' | 'known' | 'lost';
   readonly keyId: string | null;
@@ -87,7 +87,7 @@ async function readInput(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Every request is safe to repeat: for an account and a plan by idempotency keys, for an API key by the file of keys. */
+/** Imports a row. Each request can be repeated: accounts and plans have idempotency keys, and the file of keys has the API keys. */
 async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Promise<ImportedAccount> {
   const { line, name, email, verified, balanceYuan, planId, keyName } = row;
   const idempotencyKey = importKey(name, email);

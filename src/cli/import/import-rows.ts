@@ -5,16 +5,16 @@ import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** An account to create, with texts as in the file. */
+/** An account to create. Texts are as in the file. */
 export interface ImportRow {
-  /** Counts from 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
   readonly balanceYuan: string | null;
   readonly planId: string | null;
-  /** The name of the API key to create; `null` for none. */
+  /** Name of the API key to create; `null`: none. */
   readonly keyName: string | null;
 }
 
@@ -27,7 +27,7 @@ const VERIFIED = new Map([
   ...['yes', 'y', 'true', '1'].map((text) => [text, true] as const),
 ]);
 
-/** The column of each member of a request body. */
+/** Column of each member of a request body. */
 const COLUMN_OF = new Map<PropertyKey, ColumnName>([
   ['name', 'name'],
   ['email', 'email'],
@@ -40,9 +40,9 @@ interface Cells {
 }
 
 /**
- * Reads the rows of an import, and checks all of them with the schemas of the admin API before any is imported.
+ * Reads the rows of an import and checks all of them with the schemas of the admin API before the first one is imported.
  *
- * @param planIds the plans of the configuration
+ * @param planIds ids of the plans in the configuration
  * @throws CliError that names every invalid row with line and column
  */
 export function readImportRows(file: string, bytes: Uint8Array, planIds: readonly string[]): ImportRow[] {
@@ -53,7 +53,7 @@ export function readImportRows(file: string, bytes: Uint8Array, planIds: readonl
       void problems.push(`${file}:${line}: ${column}: ${message}`);
     const row = toRow(line, cells);
     checkRow(row, cells, planIds, say);
-    // Identifies the account when the import is repeated.
+    // Identifies the account if the import is repeated.
     const identity = JSON.stringify([row.name, row.email]);
     const before = lineOf.get(identity);
     if (before !== undefined) say('name', `Line ${before} has the same name and e-mail. Remove one of them.`);
@@ -87,7 +87,7 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    // White space inside quotes is removed too, because the admin API removes it: it must not make a name identify a different account.
+    // Also removes white space within quotes, because the admin API does: it must not make a name belong to another account.
     const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });

@@ -10,8 +10,8 @@ import { type BudgetOwner, KEY, KEY_MODEL, MEMBER, MEMBER_MODEL, type OwnedCall 
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
 /**
- * Budgets of a key or a member, for all models together or for the called one. Reservations count as spent. Calls on a plan cost no money and
- * are not limited.
+ * The limit for the budgets of a key or a member, for all models together or for the called one. Reservations count as spent. Calls on a plan
+ * cost nothing and are not limited.
  */
 const budgetsOf = ({ of, note, taken }: BudgetOwner, kinds: BudgetKinds, isOfModel = false): Limit => ({
   refuse(call, account, context) {
@@ -44,7 +44,7 @@ const budgetsOf = ({ of, note, taken }: BudgetOwner, kinds: BudgetKinds, isOfMod
 
 const NOT_NAMED = {};
 
-/** Reservations of calls in flight do not count as used. */
+/** Returns the budgets that response headers show. Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const { owner, isOfMember, isOfModel } of OWNERS) {
@@ -82,7 +82,7 @@ export const memberBudgets = budgetsOf(MEMBER, MEMBER_KINDS);
 export const keyModelBudgets = budgetsOf(KEY_MODEL, KEY_KINDS, true);
 export const memberModelBudgets = budgetsOf(MEMBER_MODEL, MEMBER_KINDS, true);
 
-/** In the periods that are current at the time of the charge. */
+/** Adds a charge to the budgets of a key, in the periods that are current when it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -91,7 +91,7 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** Without reservations of calls in flight; `null` if no budget is set. */
+/** Returns what remains of the tightest budget, ignoring reservations of calls in flight; `null` if no budget is set. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
@@ -106,10 +106,10 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** `key-limits.ts` enforces the other caps. */
+/** The caps that budgets enforce. `key-limits.ts` enforces the others. */
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
-/** The budget with the longest period comes first, because a refusal lasts until that period ends. */
+/** Returns all budgets, the longest period first, because a refusal lasts until the period of its budget ends. */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;

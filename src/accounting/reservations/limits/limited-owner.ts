@@ -10,20 +10,20 @@ interface TakenOfBudgets {
 }
 
 interface TakenOfOwner extends TakenOfBudgets {
-  /** Number of the owner's day that counts the call. */
+  /** Number of the owner's day in which the call counts. */
   readonly dayNo: number;
 }
 
-/** A row of `key_limits` with budgets that a call uses. */
+/** The owner of budgets: a key or a member, for all models or for the called one. Each is a row of `key_limits`. */
 export interface BudgetOwner {
   /** Returns `null` if the owner has no limits. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
   note(reservation: Reservation, owner: KeyState, amountNano: bigint): void;
-  /** What a call in flight has taken; `null` if it has taken nothing, or the limits no longer exist. */
+  /** Returns what a call in flight has taken; `null`: nothing, or its limits no longer exist. */
   taken(reservation: ReservedLimits, account: AccountState): TakenOfBudgets | null;
 }
 
-/** The key of a call, or the member who owns the key, across all keys of the member. */
+/** The owner of budgets and limits: a key, or a member with all keys of this member. */
 export interface LimitedOwner extends BudgetOwner {
   taken(reservation: ReservedLimits, account: AccountState): TakenOfOwner | null;
 }
