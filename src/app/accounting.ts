@@ -47,7 +47,7 @@ export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // Opened first, while nothing else must be stopped if this fails. Nodes of different databases can share a data directory.
+  // The journal is opened first: if this fails, nothing must be stopped. Nodes of different databases can share a data directory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);

@@ -23,7 +23,7 @@ export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   const { config, databases, logger, servedAs = { isDemo: false, demoAccountId: null } } = options;
   makePrivateDirectory(config.database.dataDir, logger);
   await requireReadableSchema(databases.directory);
-  // Checked before and after the migration, because another node can set the mark in between.
+  // The mark is checked before and after the migration, because another node can set it in between.
   await checkDemoMark(databases.directory, servedAs);
   await openPartitions(options);
   await setDemoMark(databases.directory, servedAs);

@@ -141,7 +141,7 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // Empty, because only a process that calls providers knows which credentials work.
+    // The list is empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
@@ -170,8 +170,8 @@ interface CatalogSources {
 }
 
 /**
- * Returns the configuration with the revision in force, or with the initial catalog if there is none yet. If the text is not valid here, the command has no
- * models and plans.
+ * Returns the configuration with the revision in force, or with the initial catalog if there is none yet. If the text is not valid on this
+ * machine, the command has no models and plans.
  */
 async function withCatalogOfDatabase(
   config: Config,

@@ -43,7 +43,7 @@ interface GatewayDependencies {
 }
 
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
-  /** Status of later loads. */
+  /** Records each later load of the configuration. */
   readonly loads: ConfigLoads;
   /** The sealed secrets that the configuration can use; absent: none. */
   readonly secrets?: FollowedSecrets;

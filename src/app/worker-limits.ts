@@ -48,7 +48,7 @@ export function configOfWorker(config: Config, part: Part): Config {
   };
 }
 
-/** Returns settings that are too small to divide: each worker gets what one call needs, so together they exceed the configured limit. */
+/** Returns settings that are too small to divide: each worker gets what one call needs, so the workers together exceed the setting. */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
   const { memoryBytes, diskBytes } = largestBodies(server);

@@ -147,6 +147,7 @@ function reservationRequest(call: Call): ReservationRequest {
       requestId: call.requestId,
       priceRule: price.rule,
       startedAtMs: call.startedAtMs,
+      groupId: principal.groupId,
     }),
   };
 }

@@ -41,6 +41,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     principal: {
       accountId: 'acc',
       keyId: 'key',
+      groupId: 'resellers',
       isKeyLimited: more.isKeyLimited ?? false,
       memberId: null,
       modelBudgets: null,
@@ -90,6 +91,7 @@ describe('the end of a call', () => {
         accountId: 'acc',
         callId: 'call_1',
         keyId: 'key',
+        groupId: 'resellers',
         context: 'balance',
         operation: 'chat',
         model: 'large',

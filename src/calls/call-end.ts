@@ -34,7 +34,10 @@ export interface CallEnd {
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'>;
+  readonly principal: Pick<
+    Principal,
+    'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'
+  >;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
@@ -67,6 +70,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       accountId: principal.accountId,
       callId,
       keyId: principal.keyId,
+      groupId: principal.groupId,
       context: policy.context,
       operation: policy.operation.name,
       model: model.id,

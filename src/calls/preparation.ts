@@ -119,7 +119,7 @@ export class Preparation {
   }
 }
 
-/** `null` without a session, affinity, or a choice of routes or credentials. */
+/** Returns the session; `null` if there is none, no affinity, or no choice of routes and credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];

@@ -50,7 +50,7 @@ export interface Refusal {
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Loaded with the first task rather than with this file: an error would then leave tasks without a result. */
+/** The tokenizer is loaded by the first task. If this file loaded it, an error would leave tasks without a result. */
 let tokenizer: Tokenizer | null = null;
 
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {

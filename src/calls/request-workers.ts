@@ -103,7 +103,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Two pools, so that short tasks never wait for long ones.
+  // There are two pools, so that short tasks never wait for long ones.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 

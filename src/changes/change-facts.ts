@@ -50,7 +50,7 @@ export class ChangeFacts {
     return this.#change.before !== null;
   }
 
-  /** Name of the subject or, if it has none, as a key, its prefix. */
+  /** Name of the subject, or the prefix of a key, which may have no name. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }

@@ -208,7 +208,7 @@ const catalogChanged =
     const reason = typeof said === 'string' ? { en: ` (${said})`, zh: `（${said}）` } : NOTHING;
     return {
       en: `${en}${number === null ? '' : ` to revision ${number}`}${reason.en}${remark([...shown, ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('; ')).en}`,
-      zh: `${zh}${number === null ? '' : `（第 ${number} 版）`}${reason.zh}${remark([...shown, ...(hidden > 0 ? [`另有 ${hidden} 项`] : [])].join('；')).zh}`,
+      zh: `${zh}${number === null ? '' : `（版本 ${number}）`}${reason.zh}${remark([...shown, ...(hidden > 0 ? [`另有 ${hidden} 项`] : [])].join('；')).zh}`,
     };
   };
 
@@ -237,9 +237,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'subscriptions.delete': fixed('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
   'routes.drain': drain('drained', '排空'),
   'routes.resume': drain('resumed', '恢复'),
-  'secrets.replace': fixed('set sealed secret {name}', '设置密封凭据{name}'),
-  'secrets.delete': fixed('deleted sealed secret {name}', '删除密封凭据{name}'),
-  'secrets.rotate': fixed('sealed all secrets with the current key', '用当前密钥重新密封所有凭据'),
+  'secrets.replace': fixed('set sealed secret {name}', '设置密封机密{name}'),
+  'secrets.delete': fixed('deleted sealed secret {name}', '删除密封机密{name}'),
+  'secrets.rotate': fixed('sealed all secrets with the current key', '用当前密钥重新密封所有机密'),
   'tokens.create': madeWithRole('created admin token', '创建管理令牌', 'role'),
   'tokens.delete': fixed('revoked admin token {name}', '吊销管理令牌{name}'),
   'users.create': madeWithRole('created user', '创建用户', 'operatorRole'),
@@ -279,7 +279,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'catalog.revisions.rollback.create': catalogChanged('rolled the catalog back', '回滚目录'),
   'catalog.revisions.delete': (facts) => ({
     en: `canceled revision ${facts.subjectId} of the catalog`,
-    zh: `取消目录的第 ${facts.subjectId} 版`,
+    zh: `取消目录的版本 ${facts.subjectId}`,
   }),
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
   // An action that only earlier versions recorded.

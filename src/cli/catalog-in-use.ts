@@ -8,8 +8,8 @@ import { findConfigSource } from './environment.ts';
 import { withAdmin } from './with-admin.ts';
 
 /**
- * The catalog of the database with which a gateway of this configuration works: the revision in force, or the initial catalog before the first
- * start. `null`: the catalog is in the file, or there is none.
+ * Returns the catalog of the database that a gateway with this configuration uses: the revision in force or, before the first start, the
+ * initial catalog. `null`: the catalog is in the file, or there is none.
  */
 export async function catalogInUse(
   flags: GlobalFlags,
@@ -29,7 +29,7 @@ export async function catalogInUse(
   return inForce ?? findInitialCatalog(config, findConfigSource(flags, process.environment).file);
 }
 
-/** The database is created at the first start. */
+/** Whether there is no database yet. The first start of a gateway creates it. */
 function isWithoutDatabase(error: unknown): boolean {
   return error instanceof NoDatabaseError || (error instanceof CliError && error.cause instanceof NoDatabaseError);
 }

@@ -72,7 +72,7 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment, catal
   }
 }
 
-/** Adds the address and the credential of the demo's provider. The default is for commands that call no provider. */
+/** Adds the address and the credential of the demo's provider. Commands that call no provider can use the default address. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
   return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl, SIMULATED_KEY: 'simulated' };
 }

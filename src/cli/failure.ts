@@ -3,7 +3,7 @@ import { StatementError } from '../db/errors.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-// SQLSTATE of a refused connection. The next constants are others of this kind.
+// Values of SQLSTATE with which PostgreSQL refuses a connection.
 const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';

@@ -15,7 +15,7 @@ import { createOutput } from './output.ts';
  * @returns the exit code: 0; 1 if the command failed or found a problem; 2 if it was used wrongly
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
-  // Found before the arguments are parsed, because errors of parsing must be JSON too.
+  // This flag is read before the arguments are parsed, because errors of parsing must be JSON, too.
   const isJson = argv.includes('--json');
   const program = new Command('faregate')
     .description(

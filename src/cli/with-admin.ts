@@ -14,7 +14,7 @@ import { localUserName } from './local-user.ts';
 import { createQuietLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway, withDatabases } from './own-database.ts';
 
-/** What a command does. One that only reads prints which database it reads, so that a wrong data directory is noticed. */
+/** What a command does. If it only reads, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
 
 /**

@@ -49,7 +49,7 @@ export class ConfigLoads {
   }
 }
 
-/** Settings of `server` that require a restart. All settings of `database` and `tracing` do, too. */
+/** Settings of `server` that require a restart. So do all settings of `database` and `tracing`. */
 const FIXED_SERVER_KEYS = [
   'host',
   'port',

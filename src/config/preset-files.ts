@@ -6,7 +6,7 @@ export function presetConfig(preset: Preset): string {
   return `${headOf(preset)}${DATABASE}\n${settingsOf(preset)}`;
 }
 
-/** The same with the catalog in the database, which begins with the content of the file `initialCatalog`. */
+/** Files for the preset, with the catalog in the database. It begins with the content of the file `initialCatalog`. */
 export function presetFiles(
   preset: Preset,
   initialCatalog: string,

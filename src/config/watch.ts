@@ -275,7 +275,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Polls, too: events of a directory miss changes behind a symbolic link, of the directory itself, and on another machine.
+  // The file is also polled: events of a directory miss changes behind a symbolic link, of the directory, and on other machines.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();

@@ -36,7 +36,7 @@ export class StatementError extends NamedError {
 
 /** Replacements for messages that quote values, by SQLSTATE or its class. */
 const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
-  ['21', 'the database refuses the number of rows'],
+  ['21', 'the statement returned or changed more rows than it may'],
   ['22', 'the database refuses a value'],
   ['23', 'the database refuses a row'],
   ['42601', 'the statement cannot be parsed'],

@@ -51,7 +51,7 @@ export const HOMES = {
   ledger_entries: 'partition',
   /** Includes one table for each month. */
   calls: 'partition',
-  /** Written together with call records. An id is a hash of the content, so equal ids in two partitions are the same list. */
+  /** In the partition, because they are written with call records. An id is a hash of its list, so equal ids are the same list. */
   price_lists: 'partition',
   dropped_months: 'partition',
   dropped_calls: 'partition',
@@ -63,7 +63,7 @@ export const HOMES = {
   /** In the partition, because redemptions of vouchers change them under the lock of the account. */
   plan_slots: 'partition',
   key_limits: 'partition',
-  /** Written after calls, for many keys at a time. */
+  /** In the partition, because they are written after calls, for many keys at a time. */
   key_uses: 'partition',
   rate_limits: 'partition',
   reservations: 'partition',

@@ -24,7 +24,7 @@ export interface NotificationTiming {
   readonly nowMs: () => number;
 }
 
-/** Chosen so that every node refuses a revoked key within five seconds: a heartbeat may be 2.5 s late. */
+/** With these times, every node refuses a revoked key within five seconds: a heartbeat may be 2.5 s late. */
 export const NOTIFICATION_TIMING: NotificationTiming = {
   beatMs: 1_500,
   silenceMaxMs: 4_000,

@@ -128,7 +128,7 @@ async function make(
   const schema = schemaOf(number);
   const isOnCitus = await hasCitus(directory);
   const script = underMigrationLock([
-    // Plain statements, because Citus cannot create tables inside a `do` block.
+    // These are plain statements, because Citus cannot create tables inside a `do` block.
     `create schema ${schema};\nset local search_path to ${schema};`,
     CREATE_RECORD,
     ...migrations.map(stepOfPartition),

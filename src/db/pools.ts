@@ -20,7 +20,7 @@ export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
   /** For `/readyz`. Concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
-  /** For monthly tables of call records, and for deleting expired rows. */
+  /** For creating monthly tables of call records, and for deleting expired rows. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
   /** For finding and delivering notices. More deliveries wait for a connection than are sent at a time. */
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },

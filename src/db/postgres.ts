@@ -114,7 +114,7 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  // Work that was aborted here may have waited for a lock only, so idle connections stay.
+  // Aborted work in this pool may only have waited for a lock, so idle connections stay open.
   const waitingPool = openPool(
     'locks',
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },

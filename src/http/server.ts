@@ -45,7 +45,7 @@ interface ServerOptions {
 
 /** Maximum size of headers. Agents send large headers with metadata; Node's default is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Longer than load balancers keep idle connections, so that none is used while the gateway closes it. */
+/** Load balancers keep idle connections for less time, so they never use one that the gateway is closing. */
 const KEEP_ALIVE_MS = 75_000;
 /** Idle time after which the system sends probes (TCP keep-alive). */
 const PROBE_AFTER_MS = 60_000;

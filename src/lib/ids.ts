@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 
 /** Crockford's base 32 in lower case, without i, l, o and u. So an id can be read out. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** All pairs of characters. A string built from pairs leaves half as much garbage. */
+/** All pairs of characters. A string that is built from pairs leaves half as much garbage as one from characters. */
 const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;

@@ -60,7 +60,7 @@ export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  /** Created for the first task, because many gateways never run one. */
+  /** The threads are created for the first task, because many gateways never run one. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
   const pending = new Set<Promise<unknown>>();

@@ -8,8 +8,8 @@ import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
 /**
- * This file, in one transaction, takes changed accounts from the queue, reads their thresholds from the directory, and writes notice
- * states, notices and deliveries.
+ * This file takes changed accounts from the queue, reads their thresholds from the directory, and writes notice states, notices and
+ * deliveries, all in one transaction.
  */
 
 /**

@@ -42,7 +42,7 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // Loaded when needed, because most gateways send no mail.
+    // The package is loaded when needed, because most gateways send no mail.
     const { createTransport } = await import('nodemailer');
     record.throwIfAborted();
     transport = createTransport({

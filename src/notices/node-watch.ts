@@ -50,9 +50,9 @@ interface Problem {
 }
 
 /**
- * Finds problems of this node. A route that stays down, a credential that a provider refuses, or a revision of the catalog that the node cannot use
- * causes one notice until it works again. Then another notice reports the catalog, because the node has had other prices in the meantime. Only current
- * problems are remembered.
+ * Finds problems of this node. A route that stays down, a credential that a provider refuses, or a revision of the catalog that the node
+ * cannot use causes one notice until it works again. If a revision works again, another notice says so, because the node had other prices
+ * until then. Only current problems are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();

@@ -138,7 +138,7 @@ export function createNoticeStore(directory: DirectoryPool) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // Stored even without expiring keys: one that is created later would be announced with a wrong number of days.
+          // Progress is stored even if no key expires: later keys would be announced with a wrong number of days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(

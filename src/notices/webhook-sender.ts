@@ -72,7 +72,7 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
-  // Loaded when needed, because many gateways have no webhooks.
+  // The packages are loaded when needed, because many gateways have no webhooks.
   const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },

@@ -7,7 +7,7 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** How long links are valid. That of a reset is short, because somebody is waiting for it. */
+/** How long links are valid. Links for a password reset end early, because somebody is waiting for them. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,

@@ -24,7 +24,7 @@ export const SIGN_IN_RATES = {
    * a name in use reveals that the user exists.
    */
   failure: { burst: 20, everyMs: 3_000 },
-  /** The same failures from one IPv6 /48 network. */
+  /** Failures as in `failure`, from one IPv6 /48 network. */
   siteFailure: { burst: 80, everyMs: 750 },
 } as const satisfies Record<string, Rate>;
 

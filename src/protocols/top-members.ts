@@ -19,7 +19,7 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  // Refers to the earlier message with whose prompt the provider would compare this one. The kind is `state`, so errors name the field.
+  // Refers to an earlier message, with whose prompt the provider compares this one. Its kind is `state`, so errors name the field.
   diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
   // Members of Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.

@@ -2,7 +2,7 @@ import { invalidRequest } from '../errors/gateway-error.ts';
 
 /** An unknown tool, or an unknown member of a tool. It might refer to provider state. */
 export interface UnlistedPart {
-  /** The setting that allows it at a provider (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
+  /** The part's name in the setting that allows it (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
   readonly name: string;
   readonly param: string;
   readonly problem: 'type' | 'member' | 'form';

@@ -48,7 +48,7 @@ export class RouteCounts {
 /** Maximum number of pairs of model and provider, which reloads can add without limit. Further pairs are counted together. */
 const PAIRS_MAX = 2_000;
 
-/** Label if there is nothing to name. The next constant is for values that could be anything. */
+/** Labels: `NONE` if there is nothing to name, `OTHER` for names that could be anything. */
 const NONE = 'none';
 const OTHER = 'other';
 

@@ -74,7 +74,7 @@ export function histogram(
   return { type: 'histogram', name, labels, unit, buckets, help };
 }
 
-/** Upper bounds of buckets for seconds of database work. The next constants are those for seconds of calls, and for calls per batch. */
+/** Upper bounds of buckets: for seconds of database work, for seconds of calls, and for calls per batch. */
 export const QUICK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const;
 export const SLOW_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;

@@ -16,7 +16,7 @@ export function createPrimaryMetrics(workers: number): PrimaryMetrics {
     return new Gauge({ name, help, registers: [registry], aggregator: ofWorkers });
   };
   gaugeOf('faregate_workers').set(workers);
-  // 0, because the primary is not a worker.
+  // The number is 0, because the primary is not a worker.
   gaugeOf('faregate_workers_reporting').set(0);
   const ready = gaugeOf('faregate_ready');
   return {

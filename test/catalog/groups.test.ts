@@ -42,6 +42,7 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
     stored = await createTestDatabase();
     const options = {
       stored,
+      usageIntervalMs: 5,
       providers: `  spare: { protocol: chat, baseUrl: ${spare.url}/v1, apiKey: provider-secret-key-3 }`,
       models: `
   test-two:
@@ -117,6 +118,21 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
   it('do not change the price factor of an account that has its own', async () => {
     const account = await accountWith({ groupId: 'resellers', priceFactorBasisPoints: 12_500 });
     await assertCharged(account, 'test-chat', GROUP_NANO, 12_500);
+  });
+
+  it('show what they charge in the statements of their accounts', async () => {
+    const account = await accountWith({ groupId: 'resellers' });
+    assert.equal((await callModel(account)).status, 200);
+    const nano = (GROUP_NANO * 8n) / 10n;
+    const month = new Date().toLocaleDateString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 7);
+    await until(async () => (await ask(account, `/statement?month=${month}`)).models.length > 0);
+    const { kinds, models } = await ask(account, `/statement?month=${month}`);
+    const { amountYuan } = kinds.find(({ kind }: { kind: string }) => kind === 'charge');
+    assert.equal(parseYuan(amountYuan), -nano);
+    assert.deepEqual(
+      models.map(({ model, netChargeYuan }: Record<string, string>) => [model, parseYuan(netChargeYuan!)]),
+      [['test-chat', nano]],
+    );
   });
 
   it('limit the models of their accounts, in calls, estimates, lists and details', async () => {

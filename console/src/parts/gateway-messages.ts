@@ -20,16 +20,16 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no identity {}.': '没有身份 {1}。',
   'There is no member {}.': '没有成员 {1}。',
   'There is no invitation {}.': '没有邀请 {1}。',
-  'There is no revision {}.': '没有第 {1} 版目录。',
-  'There is no sealed secret {}.': '没有密封的密钥 {1}。',
+  'There is no revision {}.': '没有版本 {1}。',
+  'There is no sealed secret {}.': '没有密封机密 {1}。',
   'There are {} secrets already, which is the limit. Delete one first.':
-    '已有 {1} 个密封的密钥，达到上限。请先删除一个。',
+    '已有 {1} 个密封机密，达到上限。请先删除一个。',
   'This secret is used by: {}. Give these providers another credential first.':
-    '此密钥正被使用：{1}。请先为这些供应商换用其他凭据。',
+    '此机密正被使用：{1}。请先为这些供应商换用其他凭据。',
   'A name has up to 64 letters, digits and the characters . _ - and starts with a letter or digit.':
     '名称最多 64 个字符，可用字母、数字、点、下划线和连字符，并以字母或数字开头。',
   'Send either the whole text, or edits.': '请提交完整文本或修改项，二者选一。',
-  'This instant has passed. Leave it out to put the revision in force at once.': '该时刻已过。不填写则立即生效。',
+  'This instant has passed. Leave it out to put the revision in force at once.': '该时间已过。不填写则立即生效。',
   'The catalog cannot be used.': '无法使用此目录。',
   'The catalog has changed since you read it: there is no revision any more.':
     '您读取目录后，目录已有变动：已没有任何版本。',
@@ -38,14 +38,14 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'This process does not serve a configuration file.': '此进程没有使用配置文件。',
   'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
-  'Revision {} is a record of a configuration file.': '第 {1} 版是配置文件的记录。',
-  'Revision {} is already canceled.': '第 {1} 版已取消。',
+  'Revision {} is a record of a configuration file.': '版本 {1} 是配置文件的记录。',
+  'Revision {} is already canceled.': '版本 {1} 已取消。',
   'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
-    '第 {1} 版在第 {2} 版之后，并包含其修改。请先取消第 {3} 版，或回滚。',
+    '版本 {1} 在版本 {2} 之后，并包含其修改。请先取消版本 {3}，或回滚。',
   'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':
-    '第 {1} 版已生效，或将在几秒内生效。请改为回滚到较早的版本。',
+    '版本 {1} 已生效，或将在几秒内生效。请改为回滚到较早的版本。',
   'Revision {} comes into force at {}, later than this one would, and would undo it. Cancel revision {} first, or put this one in force at the same time or later.':
-    '第 {1} 版将于 {2} 生效，晚于此版，会撤销此版的修改。请先取消第 {3} 版，或让此版在同一时刻或之后生效。',
+    '版本 {1} 将于 {2} 生效，晚于此版本，会撤销此版本的修改。请先取消版本 {3}，或让此版本在同一时间或之后生效。',
   'There is no plan {}.': '没有套餐 {1}。',
   'There is no plan {}. {}': '没有套餐 {1}。',
   'There is no model "{}". {}': '没有模型“{1}”。{2}',

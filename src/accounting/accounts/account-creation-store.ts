@@ -15,6 +15,8 @@ export interface NewAccount {
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
+  /** The group of the account; absent or `null`: none. */
+  readonly groupId?: string | null;
   readonly dailyCapNano: bigint | null;
   /** Amount of the first top-up; 0 or absent: no top-up. */
   readonly openingNano?: bigint;
@@ -43,8 +45,8 @@ const insertBalance: Statement = {
 
 const insertAccount: Statement = {
   name: 'accounts.insert',
-  text: `insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no)
-values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint)`,
+  text: `insert into accounts (id, name, email, verified, status, created_at, updated_at, partition_no, group_id)
+values ($1, $2, $3, $4, 'active', $5, $5, $6::smallint, $7)`,
 };
 
 export type AccountCreations = ReturnType<typeof createAccountCreations>;
@@ -62,7 +64,8 @@ export const createAccountCreations = ({ all }: Pick<Routes<PartitionPool>, 'all
         const topUp = { kind: 'top_up', amountNano: openingNano, memo: null, idempotencyKey: null } as const;
         await postEntry(transaction, { accountId: id, ...topUp, at });
       }
-      await transaction.query(insertAccount, [id, named.name, named.email, named.verified, at, partition]);
+      const { name, email, verified, groupId = null } = named;
+      await transaction.query(insertAccount, [id, name, email, verified, at, partition, groupId]);
       return id;
     });
   },

@@ -149,7 +149,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
       let isLeft = false;
       let isAll = true;
 
-      /** One transaction per account, so that no account stays locked while others are processed. */
+      /** Runs one transaction per account, so that no account stays locked while others are processed. */
       async function forgetUnnamed(partition: PartitionPool, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);

@@ -73,6 +73,8 @@ export interface CallOutcome {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
+  /** The group of the account at admission; `null`: none. Absent from journal entries of earlier versions. */
+  readonly groupId?: string | null;
   readonly context: string;
   readonly operation: string;
   readonly model: string;

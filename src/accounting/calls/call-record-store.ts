@@ -50,6 +50,7 @@ const RECORD: readonly WrittenColumn[] = [
   ofOutcome('started_at', 'timestamptz', 'startedAtMs', toTimestamp),
   ofOutcome('ended_at', 'timestamptz', 'endedAtMs', toTimestamp),
   ofOutcome('key_id', 'text', 'keyId'),
+  ofOutcome('group_id', 'text', 'groupId'),
   ofOutcome('context', 'text', 'context'),
   ofOutcome('operation', 'text', 'operation'),
   ofOutcome('model', 'text', 'model'),
@@ -125,6 +126,7 @@ const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
   keyId: textColumn('key_id'),
+  groupId: orNull(textColumn('group_id')),
   model: textColumn('model'),
   startedAtMs: instantColumn('started_at'),
   context: textColumn('context'),
@@ -197,7 +199,15 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
   return UNRESOLVED.rows.write(recordUnresolved, calls, [now]);
 }
 
-const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
+const NO_FACTS = {
+  operation: '',
+  provider: '',
+  providerModel: '',
+  isStream: false,
+  requestId: '',
+  priceRule: 'base',
+  groupId: null,
+};
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */
 function reservedNotes(reservation: LostReservation): CallNotes | null {

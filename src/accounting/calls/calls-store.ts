@@ -34,6 +34,7 @@ const CALLS = selection({
   id: textColumn('c.id'),
   accountId: textColumn('c.account_id'),
   keyId: textColumn('c.key_id'),
+  groupId: orNull(textColumn('c.group_id')),
   context: textColumn('c.context'),
   operation: textColumn('c.operation'),
   model: textColumn('c.model'),

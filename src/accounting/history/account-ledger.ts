@@ -27,7 +27,7 @@ export class AccountLedger {
     return entryNo;
   }
 
-  /** Does nothing if the balance is already that high. */
+  /** Tops the balance up to an amount. Does nothing if the balance is already as high. */
   topUpTo(balanceNano: bigint, atMs: number): void {
     const missingNano = balanceNano - this.#balanceNano;
     if (missingNano > 0n) this.post('top_up', missingNano, atMs);

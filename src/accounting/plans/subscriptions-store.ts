@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
+import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../../db/home-pools.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
@@ -85,11 +85,17 @@ values ($1, $2, $3, $4, clock_timestamp())`,
 /** Inserts a period of at least one day, even if a clock was set back between its start and end. */
 const insertPeriod: Statement = {
   name: 'plans.insert-period',
-  text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
-select $1, $2, $3::timestamptz, p.first_day, greatest(1, p.next_day - p.first_day), $5::bigint
+  text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano, group_id)
+select $1, $2, $3::timestamptz, p.first_day, greatest(1, p.next_day - p.first_day), $5::bigint, $7
 from (
   select ($3::timestamptz at time zone $6::text)::date as first_day, ($4::timestamptz at time zone $6::text)::date as next_day
 ) p`,
+};
+
+/** Uses the primary key. */
+const selectGroup: Statement = {
+  name: 'plans.select-group',
+  text: 'select group_id from accounts where id = $1::text',
 };
 
 /** Counts active subscriptions up to a maximum. Uses subscriptions_by_plan. */
@@ -144,7 +150,7 @@ export function createSubscriptionStore(database: PartitionPool) {
     keyed: KeyedRequest | null = null,
     sold: SoldPeriod | null = null,
   ) =>
-    database.transaction(async (transaction) => {
+    database.transactionWithDirectory(async (transaction) => {
       if (!(await lockAccount(transaction, accountId))) return null;
       const repeated = keyed && (await findKeyedSubscription(transaction, accountId, keyed));
       if (repeated) return repeated;
@@ -204,14 +210,17 @@ interface SoldPeriod {
   readonly sale: PlanSale | null;
 }
 
+/** The revenue of the period belongs to the group that the account has now. */
 async function notePeriod(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, id, endsAt }: Subscription,
   { from, sale }: SoldPeriod,
 ): Promise<void> {
   if (sale === null) return;
   const zone = sqlTimezone(sale.timezone);
-  await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone]);
+  const [account] = await transaction.query<{ group_id: string | null }>(selectGroup, [accountId]);
+  const groupId = account?.group_id ?? null;
+  await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone, groupId]);
 }
 
 /** A period that starts now, or at the end of the account's current subscription to the plan. */
@@ -222,7 +231,7 @@ interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'plan
 
 /** Grants a period under the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
 export async function grantPeriod(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {

@@ -61,7 +61,7 @@ export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/** Cuts usage to its bounds. `excess` is what was cut; `null`: nothing. Of all input, and all output, full-price tokens are cut last. */
+/** Cuts usage to its bounds. In input and in output, tokens at the full price are cut last. `excess`: what was cut; `null`: nothing. */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
@@ -84,7 +84,7 @@ export function boundUsage<Facts extends Usage>(
   return { usage: { ...usage, ...counts, images }, excess };
 }
 
-/** Checked first, because nearly all usage is within its bounds and a cut is much slower. */
+/** Whether nothing must be cut. This is checked first, because it is true of nearly all usage and a cut is much slower. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0, toolUses: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];

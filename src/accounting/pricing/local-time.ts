@@ -1,7 +1,7 @@
 import { nextDayOf } from './billing-periods.ts';
 
 const MINUTE_MS = 60_000;
-/** More than any UTC offset, and than the longest day. */
+/** This is more than any UTC offset, and more than the longest day. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
 export type LocalTime = ReturnType<typeof createLocalTime>;

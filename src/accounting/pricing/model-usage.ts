@@ -58,7 +58,7 @@ const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/** Takes the greater token counts. Other units stay those of the whole call. */
+/** Takes the greater count of each kind of token. Counts that are not of tokens stay those of the whole call. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }

@@ -163,6 +163,8 @@ export interface CallFacts {
   readonly priceRule: PriceRule;
   /** Start of the call. It must equal the start that the call's own end records: a late end uses it to find the `unresolved` record. */
   readonly startedAtMs: number;
+  /** The group of the account; absent or `null`: none. */
+  readonly groupId?: string | null;
 }
 
 /** Facts in the order in which they are stored, without names: every byte makes admissions slower. Append new members at the end. */
@@ -175,12 +177,17 @@ const STORED_FACTS = [
   ['requestId', 'string'],
   ['priceRule', 'string'],
   ['startedAtMs', 'number'],
+  ['groupId', 'string'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
 /** Facts as text. It is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
-  const values: CallFacts[keyof CallFacts][] = [];
-  for (const [name] of STORED_FACTS) values.push(facts[name]);
+  const values: unknown[] = [];
+  for (const [name] of STORED_FACTS) {
+    const value = facts[name];
+    // Only the last fact can be missing, so each value has the index of its fact.
+    if (value !== undefined && value !== null) values.push(value);
+  }
   return JSON.stringify(values);
 }
 

@@ -81,6 +81,6 @@ usage as materialized (
 by_usage as (
   insert into dropped_usage as t (${[...USAGE_KEY, ...ROLLUP_SUMS].join(', ')})
   select ${[...USAGE_KEY, ...ROLLUP_SUMS].join(', ')} from usage order by ${USAGE_KEY.join(', ')}
-  on conflict (account_id, dropped_in, day, key_id, model, provider, status, context) do update set
+  on conflict (${USAGE_KEY.join(', ')}) do update set
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}
 )`;

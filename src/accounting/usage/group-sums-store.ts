@@ -12,6 +12,8 @@ import { sqlTimezone } from './sql-timezone.ts';
 const DIMENSIONS = {
   account: 'u.account_id',
   key: 'u.key_id',
+  /** The group of the account at admission, or when its plan was sold; empty: none. */
+  group: 'u.group_id',
   month: `to_char(u.day, 'YYYY-MM')`,
   day: `to_char(u.day, 'YYYY-MM-DD')`,
   model: 'u.model',
@@ -61,7 +63,7 @@ export interface UsageQuery {
 }
 
 /** Dimensions by which plan revenue is known. A plan has no key, model, provider or status. */
-const EARNING: ReadonlySet<Dimension> = new Set(['account', 'month', 'day', 'context']);
+const EARNING: ReadonlySet<Dimension> = new Set(['account', 'group', 'month', 'day', 'context']);
 
 export function hasPlanRevenue({ groupBy, filter, earnedUntil = null }: UsageQuery): boolean {
   const { keyId, ownKeyIds = null, model, provider, status } = filter;
@@ -87,6 +89,9 @@ const SUMS = selection({
   planCostNano: bigintColumn('plan_cost_nano'),
   planUncostedCalls: countColumn('plan_uncosted_calls'),
   planRevenueNano: bigintColumn('plan_revenue_nano'),
+  /** Net charge and cost on the balance, only of days, models and providers whose calls all have a known cost. */
+  costedNetNano: bigintColumn('costed_net_nano'),
+  costedCostNano: bigintColumn('costed_cost_nano'),
   images: countColumn('images'),
   units: UNITS,
 });
@@ -104,7 +109,7 @@ type ScopeKind = 'all' | 'account' | 'window' | 'open';
 const FIRST_PARAMETERS = 10;
 
 /**
- * Each grouping and scope has its own statement. A connection prepares at most 256 groupings in four scopes, 16 of them also with plan
+ * Each grouping and scope has its own statement. A connection prepares at most 512 groupings in four scopes, 32 of them also with plan
  * revenue. Uses the primary keys of usage_rollups, usage_totals and plan_periods, calls_by_status of each month, and plan_periods_by_end.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
@@ -126,16 +131,16 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
     name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}${hasRevenue ? '-earned' : ''}`,
     text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
   sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
-  ${PLAN_SUMS}
+  ${PLAN_SUMS}, ${COSTED_SUMS}
 from (
-  select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
+  select ${ofAccount}day, model, provider, status, context, group_id, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
     0::bigint as plan_revenue_nano
   from ${table}
   where ${days} and ${filters}
   union all
   select * from (
     select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
-      ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
+      coalesce(group_id, '') as group_id, ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
     from calls
     where status = 'unresolved' and ${filters}
   ) unresolved
@@ -151,13 +156,25 @@ const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
   .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)
   .join(', ');
 
+const COSTED_SUMS = (
+  [
+    ['costed_net_nano', 'u.charge_nano - u.refund_nano'],
+    ['costed_cost_nano', 'u.cost_nano'],
+  ] as const
+)
+  .map(
+    ([name, amount]) =>
+      `coalesce(sum(${amount}) filter (where u.context <> 'coding' and u.uncosted_calls = 0), 0)::bigint as ${name}`,
+  )
+  .join(', ');
+
 /** SQL: revenue of plan periods; one row per day if groups are by day or month, otherwise one per period. */
 function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: number): string {
   const ofAccount = scope === 'all' ? '' : `p.account_id, '' as key_id, `;
   const isByDay = groupBy.includes('day') || groupBy.includes('month');
   const [row, from, to] = isByDay ? ['day.n', 'day.n', 'day.n + 1'] : ['0', 'p.first_n', 'p.behind_n'];
   return `select ${ofAccount}p.first_day + ${row}, '' as model, '' as provider, '' as status, 'coding' as context,
-    ${SUM_COLUMNS.map(() => '0::bigint').join(', ')}, 0::bigint, ${earnedSql(to)} - ${earnedSql(from)}
+    coalesce(p.group_id, '') as group_id, ${SUM_COLUMNS.map(() => '0::bigint').join(', ')}, 0::bigint, ${earnedSql(to)} - ${earnedSql(from)}
   from (
     select p.*, greatest(0, coalesce($5::date - p.first_day, 0)) as first_n,
       least(${EARNING_DAYS}, $6::date - p.first_day, $10::date - p.first_day) as behind_n

@@ -3,7 +3,7 @@
 const FIRST_MS = 10;
 const LIMITS = 32;
 
-/** In milliseconds: from 10 ms to eight minutes, with two limits for each doubling. */
+/** Upper limits in milliseconds, from 10 ms to eight minutes, with two limits for each doubling. */
 export const LIMITS_MS: readonly number[] = Array.from({ length: LIMITS }, (_, i) =>
   Math.round(FIRST_MS * 2 ** (i / 2)),
 );

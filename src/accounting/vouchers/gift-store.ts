@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-pools.ts';
+import type { PartitionQueryable, TransactionOverBoth } from '../../db/home-pools.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import type { PlanSale } from '../plans/plan.ts';
@@ -38,7 +38,7 @@ export interface OfferedPeriod {
  * that a code is used only once, even if an import has lost its redemption.
  */
 export async function giveVoucher(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, codeHash, subscriptionId, at }: RedemptionRequest,
   { batchId, codeEnd, gift }: Voucher,
   period: OfferedPeriod | null,

@@ -47,6 +47,7 @@ export const newAccount = z.strictObject({
   verified: z.boolean().default(false),
   dailySpendCapYuan: capYuan.nullish(),
   balanceYuan: capYuan.nullish(),
+  groupId: shortText.nullish(),
 });
 
 const priceFactor = wholeNumber(
@@ -137,12 +138,15 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
       isRepeatable: true,
       response: accountResponse,
       async run({ body, idempotencyKey }) {
+        if (body.groupId) requireGroup(body.groupId, catalog());
         const account = {
           name: body.name,
           email: body.email ?? null,
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
           openingNano: body.balanceYuan ?? 0n,
+          // Without a group, the field is absent: repeats of requests to earlier versions must have the same text.
+          ...(body.groupId && { groupId: body.groupId }),
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
         const at = new Date(clock.nowMs());

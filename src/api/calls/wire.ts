@@ -92,6 +92,7 @@ export const callResponse = z
     accountId: z.string(),
     accountName: z.string(),
     keyId: z.string(),
+    groupId: z.string().nullable().describe('The group of the account at admission; null: none.'),
     context: z.string().describe('`balance` or `coding`.'),
     operation: z.string(),
     model: z.string(),

@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** For files in `assets`, whose names contain a hash of the content. */
+/** `cache-control` of files in `assets`, whose names contain a hash of the content. */
 const UNCHANGING = 'public, max-age=31536000, immutable';
 const CHANGING = 'public, max-age=300';
 

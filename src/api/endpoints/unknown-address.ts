@@ -29,7 +29,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** Returns the endpoint that was probably meant. Of several with the same ending, context and the most similar base address decide. */
+  /** Returns the endpoint that was probably meant. If several have the same ending, context and base address decide between them. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');

@@ -85,7 +85,7 @@ export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknow
   readonly isMadeInAccount?: true;
   /** Present if the endpoint removes the subject, and its response shows the subject as it was before. */
   readonly isResponseBefore?: true;
-  /** Present if the subject can look the same before and after a change. */
+  /** Present if a change may leave everything that is shown of the subject as it was. */
   readonly showsNoDifference?: true;
   /** Returns the id of the subject; `null`: it has none yet. Default: the `:id` of the path. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;

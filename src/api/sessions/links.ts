@@ -92,7 +92,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Counted as an attempt: it costs a password hash, and a link can stay valid after an error.
+        // A failed use counts as an attempt: it costs a password hash, and a link can stay valid after an error.
         if (typeof used === 'string') throw linkError(used, view);
         dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;

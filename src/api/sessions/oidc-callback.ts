@@ -85,7 +85,7 @@ export function registerOidcCallback(
     if (typeof result === 'string') return result;
     const { userId, isAttached, authenticatedAtMs } = result;
     if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
-    // Called twice, because the beginning and the end of the sign-in were each counted as an attempt.
+    // There are two calls, because the beginning and the end of the sign-in were each counted as an attempt.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;

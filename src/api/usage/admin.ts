@@ -66,7 +66,7 @@ export const usageResponse = z.strictObject({
 export type UsageResponse = z.infer<typeof usageResponse>;
 
 const CSV_PAGE = 2_000;
-/** Maximum number of entries other than charges in a statement; the next constant is that of models. */
+/** Maximum number of entries other than charges, and of models, in a statement. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
@@ -150,7 +150,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
     adminEndpoint({
       method: 'GET',
       path: '/usage',
-      summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
+      summary: 'Sums of usage by day, month, model, provider, account, key, group, status, context; also as CSV',
       query: usageList,
       response: usageResponse,
       lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },

@@ -6,6 +6,7 @@ import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 export const MEMBERS = {
   account: 'accountId',
   key: 'keyId',
+  group: 'groupId',
   month: 'month',
   day: 'day',
   model: 'model',
@@ -22,8 +23,14 @@ const AMOUNTS = [
   'costYuan',
   'planCostYuan',
   'marginYuan',
+  'marginBasisPoints',
   'balanceMarginYuan',
+  'balanceMarginBasisPoints',
   'planMarginYuan',
+  'planMarginBasisPoints',
+  'costedNetChargeYuan',
+  'costedMarginYuan',
+  'costedMarginBasisPoints',
 ] as const;
 
 /** Returns the columns. `units`: those that have counts. */

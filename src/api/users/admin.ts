@@ -162,7 +162,7 @@ export function userEndpoints(dependencies: AdminPeopleDependencies): AdminEndpo
       path: '/users/:id/confirm',
       needs: 'operator_person',
       subject,
-      summary: 'Confirm a user that a token created, so that the token’s end does not suspend the user',
+      summary: 'Confirm a user that a token created: the user stays active when the token is revoked or expires',
       response: userResponse,
       async run({ id }) {
         if (!(await users.confirm(id))) throw notFound('user', id);

@@ -8,7 +8,7 @@ const CUT_AFTER_MS = 100;
 /** Headers that the gateway adds to a response. They are read when the response begins. */
 export interface ShownHeaders {
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent with a success whose provider does not report its own limits. */
+  /** Headers with rate limits, for a success whose provider does not report its own limits. */
   readonly rateHeaders: Readonly<Record<string, string>> | null;
 }
 

@@ -38,10 +38,11 @@ export const accountCommands = group('account', 'create, import, list, fund and 
       '--verified': 'verify the account, so that it can call models at once',
       '--balance <yuan>': 'top up the account with this amount',
       '--daily-cap <yuan>': 'maximum spend of the account per day (default: as configured)',
+      '--group <group>': 'the group of the account (default: none)',
       ...IDEMPOTENCY_KEY,
     },
     sends: 'POST /accounts',
-    body: ['name', 'email', 'verified', 'dailySpendCapYuan: dailyCap', 'balanceYuan: balance'],
+    body: ['name', 'email', 'verified', 'dailySpendCapYuan: dailyCap', 'balanceYuan: balance', 'groupId: group'],
     text: describeAccount,
   },
   list: {

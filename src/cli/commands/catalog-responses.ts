@@ -5,7 +5,7 @@ export function readCatalog(admin: AdminClient): Promise<CatalogResponse> {
   return admin.request<CatalogResponse>('GET', '/catalog');
 }
 
-/** One line for each change; `null`: one of the compared texts is not valid here. */
+/** Returns one line for each change; `null`: one of the compared texts is not valid here. */
 export function describeChanges(changes: readonly CatalogChangeResponse[] | null): string {
   if (changes === null) return 'The texts cannot be compared, because one of them is not valid on this node.';
   return changes.length === 0 ? 'No setting differs.' : changes.map(({ text }) => text).join('\n');

@@ -115,7 +115,7 @@ async function* decompressed(source: Readable): AsyncIterable<Buffer> {
     return;
   }
   const gunzip = createGunzip();
-  // Ignored here: `pipeline` passes an error on to `gunzip`, and so to the reader.
+  // An error is ignored here: `pipeline` passes it on to `gunzip`, and so to the reader.
   pipeline(all(), gunzip).catch(() => undefined);
   yield* gunzip as AsyncIterable<Buffer>;
 }

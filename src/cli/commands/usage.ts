@@ -2,6 +2,7 @@ import type { AdminClient } from '../../api/management/admin-client.ts';
 import { csvOf } from '../../api/management/list-csv.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
 import { MEMBERS, usageColumns } from '../../api/usage/columns.ts';
+import { marginBasisPoints } from '../../api/usage/margin-share.ts';
 import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
@@ -100,10 +101,14 @@ function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly G
     }),
   );
   const table = renderTable([...data, ...total], 'No calls.', [...groupColumns, ...AMOUNT_COLUMNS]);
+  const isPartlyCosted = data.some(({ callsWithoutCost }) => callsWithoutCost > 0);
   const until =
     completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
-  return `${table}\n\nDays are in the time zone ${timezone}; ${until}.`;
+  return `${table}\n\n${isPartlyCosted ? PARTLY_COSTED : ''}Days are in the time zone ${timezone}; ${until}.`;
 }
+
+const PARTLY_COSTED =
+  'The cost of some calls is unknown. "34.5% of ¥80" is the margin of the net charges whose costs are known.\n';
 
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
   if (name === 'account') return row.accountName ?? row.accountId;
@@ -120,9 +125,21 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-' },
   { title: 'cost ¥', cell: costOf },
   { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-' },
+  { title: 'margin', cell: ({ marginBasisPoints: share }) => percentOf(share) },
   { title: 'of balance ¥', cell: (row) => row.balanceMarginYuan ?? '-' },
+  { title: 'of balance', cell: balanceShareOf },
   { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
+  { title: 'of plans', cell: ({ planMarginBasisPoints: share }) => percentOf(share) },
 ];
+
+const percentOf = (share: number | null): string => (share === null ? '-' : `${(share / 100).toFixed(1)}%`);
+
+/** If the cost of some calls is unknown, the share and the part of the net charge that it applies to. */
+function balanceShareOf(row: UsageRowResponse): string {
+  const { balanceMarginYuan, balanceMarginBasisPoints, costedMarginBasisPoints, costedNetChargeYuan } = row;
+  if (balanceMarginYuan !== null || costedMarginBasisPoints === null) return percentOf(balanceMarginBasisPoints);
+  return `${percentOf(costedMarginBasisPoints)} of ¥${costedNetChargeYuan}`;
+}
 
 /** Formats the cost, with `>` in front if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
@@ -141,7 +158,22 @@ function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   const usage: Record<string, number> = { images: 0 };
   for (const [unit, count] of rows.flatMap((row) => Object.entries(row.usage)))
     usage[unit] = (usage[unit] ?? 0) + count;
-  return { ...total, usage } as UsageRowResponse;
+  return { ...total, ...sharesOf(total as AmountsOfRow), usage } as UsageRowResponse;
+}
+
+type AmountsOfRow = { readonly [Name in keyof UsageRowResponse & `${string}Yuan`]: UsageRowResponse[Name] };
+
+/** Shares of sums, which cannot be added up. */
+function sharesOf(sums: AmountsOfRow) {
+  const { netChargeYuan, planRevenueYuan, marginYuan, balanceMarginYuan, planMarginYuan } = sums;
+  const [net, revenue] = [nanoOf(netChargeYuan), planRevenueYuan === null ? 0n : nanoOf(planRevenueYuan)];
+  const shareOf = (margin: string | null, of: bigint) => marginBasisPoints(margin === null ? null : nanoOf(margin), of);
+  return {
+    marginBasisPoints: shareOf(marginYuan, net + revenue),
+    balanceMarginBasisPoints: shareOf(balanceMarginYuan, net),
+    planMarginBasisPoints: shareOf(planMarginYuan, revenue),
+    costedMarginBasisPoints: shareOf(sums.costedMarginYuan, nanoOf(sums.costedNetChargeYuan)),
+  };
 }
 
 const sumOf = (amounts: readonly string[]): string => formatYuan(amounts.reduce((sum, yuan) => sum + nanoOf(yuan), 0n));

@@ -8,7 +8,7 @@ const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latenc
 
 /** An image: one transparent pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-// Before `onMessage`, because the first match applies, and the pattern of `onMessage` matches image prompts too.
+// This precedes `onMessage`: the first match applies, and the pattern of `onMessage` matches image prompts, too.
 simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 

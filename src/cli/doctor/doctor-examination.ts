@@ -34,7 +34,7 @@ export async function examine(
   let catalog: readonly Finding[];
   try {
     const ofNode = sources.load();
-    // Checked first, because reading a local database corrects the permissions.
+    // The directory is checked first, because reading a local database corrects its permissions.
     dataDirectory = checkDataDirectory(ofNode.database);
     ({ config, catalog } = await withCatalog(ofNode, sources));
   } catch (error) {

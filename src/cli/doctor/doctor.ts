@@ -16,7 +16,7 @@ export const doctorCommands: CommandRows = {
       const { catalogInUse } = await import('../catalog-in-use.ts');
       const findings = await examine(source, environment, {
         load: (catalog) => loadForCommand(flags, environment, { catalog }),
-        // The database is a finding of its own.
+        // Errors of the database are not written here, because another finding reports them.
         findCatalog: (config) => catalogInUse(flags, { ...process, writeError: () => undefined }, config),
       });
       output.print(findings, () => findings.map(describe).join('\n'));

@@ -87,7 +87,7 @@ export async function servePrimary(
   const onReload = (): void => supervisor.reload();
   let metrics: Awaited<ReturnType<typeof serveMetricsOfAll>> = null;
   try {
-    // Before the workers, so that an address in use is reported first.
+    // Metrics are served before workers start, so that an address in use is reported first.
     metrics = await serveMetricsOfAll(config, all, logger);
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
     process.on('SIGHUP', onReload);

@@ -86,7 +86,7 @@ export class CatalogReader {
   }
 }
 
-/** The places of a text that contain a secret, which a revision must not. */
+/** Returns the places of a text that contain secrets, because a revision must contain none. */
 export function secretProblems(text: string): CatalogProblem[] {
   const paths = secretsIn(text);
   if (paths.length === 0) return [];

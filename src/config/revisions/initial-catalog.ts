@@ -23,7 +23,7 @@ export function findInitialCatalog(
   return existsSync(file) ? { name: file, text: readConfigFile(file).text } : null;
 }
 
-/** @throws ConfigError if the text contains a secret, because a revision cannot */
+/** Refuses secrets, because a revision must contain none. @throws ConfigError */
 export function refuseSecrets(configFile: string, { name, text }: CatalogText): void {
   const problems = secretProblems(text).map((problem) => ({ ...problem, revision: name }));
   if (problems.length > 0) throw new ConfigError(configFile, problems);
@@ -37,7 +37,7 @@ interface FirstRevisionOptions {
 }
 
 /**
- * Puts the initial catalog in force, unless the database has a revision already. It is in force at once: without a catalog, no node serves calls.
+ * Puts the initial catalog in force, unless the database has a revision already. This happens at once, because no node serves calls before.
  *
  * @throws ConfigError if the file is needed, and is missing or not valid
  */

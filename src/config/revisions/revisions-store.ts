@@ -43,7 +43,7 @@ export interface NewRevision {
 }
 
 /**
- * Why a revision was not inserted. `outdated`: `base` is not the last revision; `other` is (`null`: there is none). `scheduled`: `other`
+ * Why a revision was not inserted. `outdated`: the last revision is not `base` but `other` (`null`: there is none). `scheduled`: `other`
  * comes into force later than the new one would.
  */
 export type RevisionConflict =

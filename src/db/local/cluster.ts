@@ -106,7 +106,7 @@ export async function makeCluster(
       ],
       ...['--data-checksums', '--auth=scram-sha-256', `--username=${SUPERUSER}`, `--pwfile=${passwordFile}`],
       ...['--set=timezone=UTC', '--set=log_timezone=UTC', '--set=dynamic_shared_memory_type=mmap'],
-      // More iterations would protect a guessable password. This one is random, so they would only delay each connection.
+      // This password is random. More iterations protect only a guessable one, and would delay each connection.
       '--set=scram_iterations=1',
       // Everything is synced below, after the change of owner.
       ...['--no-sync', '--no-instructions'],

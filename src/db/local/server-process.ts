@@ -60,9 +60,9 @@ export class ServerProcess {
       {
         ...place.user,
         cwd: '/',
-        // Not the environment of this process, which may contain provider credentials.
+        // The server does not get this process's environment, which may contain provider credentials.
         env: binaries.environment,
-        // In a session of its own, so that Ctrl-C reaches only the gateway, which stops the server last.
+        // The server has a session of its own, so that Ctrl-C reaches only the gateway, which stops the server last.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },

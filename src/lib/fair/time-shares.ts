@@ -80,7 +80,7 @@ export class TimeShares {
     } finally {
       tenant.running--;
       tenant.repaidAtMs = debtAfter(tenant.repaidAtMs, this.#rate, this.#nowMs(), time.workedMs);
-      // Later, so that pending work of other tenants runs first.
+      // The next work is started later, so that pending work of other tenants runs first.
       if (tenant.waiting.length > 0) setImmediate(() => this.#serve(tenant));
     }
   }

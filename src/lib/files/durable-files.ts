@@ -10,8 +10,8 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Creates a directory and its parents if they are missing. Syncs their names in any case, because an earlier process may have died before
- * it did so.
+ * Creates a directory and its parents if they are missing. Syncs their names even if they existed, because the process that created them
+ * may have died before it did so.
  */
 export async function makeDurableDirectory(directory: string, mode: number): Promise<void> {
   await mkdir(directory, { recursive: true, mode });

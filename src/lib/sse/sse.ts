@@ -19,7 +19,7 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Size of the blocks of an event, which is not copied as it grows. Sockets use buffers of the same size, so both reuse memory. */
 const BLOCK_BYTES = 64 * 1024;
-/** Larger events are joined in a memory mapping of their own rather than in the heap. */
+/** Maximum size of an event that is joined in the heap. A larger one gets a memory mapping of its own. */
 const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
 /** Minimum size of a mapping, of which only written pages are resident. glibc takes up to 32 MiB from its heap, which stays resident. */
 const MAPPED_BYTES_MIN = 33 * 1024 * 1024;

@@ -19,7 +19,7 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
 
 /** Names that are read only at the top level of a JSON body. */
 const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
-/** Names that no vendor documents for forms. */
+/** The names in `OWN` that no vendor documents for forms. */
 const SEQUENCE = OWN.slice(Object.keys(aliases).length);
 
 /** Objects whose members some servers treat as top-level parameters. */

@@ -50,7 +50,7 @@ export function requireOtherName(name: string): void {
   const readAs = readNames.get(lax);
   if (readAs !== undefined) {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
-    throw invalidRequest(`The name of a part can be mistaken for "${readAs}". Name it ${names}.`, readAs);
+    throw invalidRequest(`A part has a name that can be mistaken for "${readAs}". Name the part ${names}.`, readAs);
   }
   // This part would set the charset of all text parts of an HTML form.
   if (name === '_charset_') throw invalidRequest('The form must be in UTF-8, without a part "_charset_".', name);

@@ -40,7 +40,7 @@ export class WrittenJson {
   #depth = 0;
   /** Number of open containers that are skipped, or counted as JSON. */
   #skippedDepth = 0;
-  /** Counter of the current string, or of the container that counts as JSON. The next field is its `DataRuns`. */
+  /** Counter, and index of the `DataRuns`, of the current string or of the container that counts as JSON. */
   #counter = NONE;
   #run = NONE;
   #stateAfterString = AFTER_VALUE;

@@ -15,7 +15,7 @@ export const Meaning = {
   ownModel: 1 << 6,
   /** Another model's name, a list of names, or objects with a name. */
   models: 1 << 7,
-  /** Like `models`, but keys of the object can be names of models too. */
+  /** Like `models`, except that keys of the object can also be names of models. */
   modelMap: 1 << 8,
   modelId: 1 << 9,
   limit: 1 << 10,

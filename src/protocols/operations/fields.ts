@@ -23,7 +23,7 @@ const NUMBER_BYTES_MAX = 1024;
 /** The fields of a JSON body. Null counts as absent. Repeated and misspelled keys are refused, because parsers read them differently. */
 export class BodyFields {
   readonly bytes: Buffer;
-  /** Offset of the opening brace. The next field is the offset after the closing brace. */
+  /** The body's object: `start` is the offset of its opening brace, `end` the offset after its closing brace. */
   readonly start: number;
   readonly end: number;
   readonly members: readonly JsonMember[];

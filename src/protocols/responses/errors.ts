@@ -24,7 +24,7 @@ interface ResponsesErrorBody {
   };
 }
 
-/** The chat format. If a limit is reset later, it also has the type and the time by which Codex recognizes this and stops. */
+/** Errors in the chat format. If a limit is reset later, they also have the type and the time by which Codex knows that it must stop. */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',
   status: ({ status }) => status,

@@ -67,7 +67,8 @@ export function NewModelDialog({ name: first, catalog, onClose }: ModelDialogPro
   const text = useTexts(catalogModelsTexts);
   const { zones } = useTimezone();
   const [copied, setCopied] = useState<CopiedModel | null>(() => copyOf(first));
-  const [draft, field, set] = useDraft(() => newDraft(copied));
+  const providers = Object.keys(catalog.value.providers);
+  const [draft, field, set] = useDraft(() => newDraft(copied, providers));
   function copyOf(name: string): CopiedModel | null {
     if (name === '') return null;
     return {
@@ -78,7 +79,7 @@ export function NewModelDialog({ name: first, catalog, onClose }: ModelDialogPro
   const copy = (name: string): void => {
     const next = copyOf(name);
     setCopied(next);
-    set({ ...newDraft(next), name: draft.name });
+    set({ ...newDraft(next, providers), name: draft.name });
   };
   const problem = (): string | null =>
     Object.hasOwn(catalog.value.models, draft.name) ? text.taken : problemOf(draft, text);
@@ -111,8 +112,11 @@ function storedModel({ value }: Catalog, name: string, timezone: string) {
   return { list, draft: modelDraft(name, fields, list) };
 }
 
-function newDraft(copied: CopiedModel | null): ModelDraft {
-  if (copied === null) return { ...modelDraft('', {}, NEW_LIST), operations: ['chat'], routes: [emptyRoute] };
+function newDraft(copied: CopiedModel | null, providers: readonly string[]): ModelDraft {
+  if (copied === null) {
+    const routes = [{ ...emptyRoute, provider: providers.length === 1 ? providers[0]! : '' }];
+    return { ...modelDraft('', {}, NEW_LIST), operations: ['chat'], routes };
+  }
   return { ...copied.draft, name: '', displayName: '', aliases: [] };
 }
 

@@ -44,7 +44,7 @@ export const KEYS = [
   { account: 'demo', name: 'demo', day: 0, perDay: 8, rhythm: BY_DAY, kinds: CHATTING },
   { account: 'demo', name: 'laptop', day: 0, perDay: 17, rhythm: BY_DAY, kinds: CHATTING, dailyCapYuan: 20 },
   { account: 'demo', name: 'editor', day: 6, perDay: 15, rhythm: BY_DAY, kinds: CODING, isOnPlan: true },
-  // A key of the last six hours, so that there are calls in the five-hour window.
+  // This key was created six hours ago, so that there are calls in the five-hour window.
   { account: 'demo', name: 'release agent', day: 29.75, perDay: 80, rhythm: ALL_DAY, kinds: CODING, isOnPlan: true },
   { account: 'demo', name: 'covers', day: 2, perDay: 0.4, rhythm: BY_DAY, kinds: DRAWING },
   { account: 'demo', name: 'search index', day: 3, perDay: 10, rhythm: BY_NIGHT, kinds: SEARCH },

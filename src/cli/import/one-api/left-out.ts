@@ -111,7 +111,7 @@ where "group" not in ('', 'default') and not (${isDeleted(program, table)}) grou
       const pays = ratio === undefined ? 'no ratio is stored for it' : `it pays ${String(ratio)} of the price`;
       leftOut.push({
         what: `${table === 'users' ? 'users' : 'keys'} of the group ${name}`,
-        why: `${pays}; an account has a price factor: faregate account set`,
+        why: `${pays}; an account has a price factor, or is in a group with one: faregate account set`,
         count: Number(count),
       });
     }
