@@ -34,10 +34,7 @@ export interface CallEnd {
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<
-    Principal,
-    'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'
-  >;
+  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'>;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
