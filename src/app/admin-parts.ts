@@ -81,6 +81,7 @@ type OfProcess =
   | 'nodeCatalog'
   | 'nodeId'
   | 'periods'
+  | 'priceSource'
   | 'revisions'
   | 'secrets'
   | 'secretUses'

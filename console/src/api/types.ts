@@ -16,15 +16,15 @@ export type CallInFlight = { readonly id: string; readonly accountId: string; re
 
 export type Catalog = { readonly mode: 'file' | 'database'; readonly inForce: RevisionSummary | null; readonly scheduled: RevisionSummary | null; readonly base: number | null; readonly text: string; readonly failed: { readonly number: number; readonly message: string; readonly at: Instant } | null };
 
-export type CatalogChange = { readonly section: 'billing' | 'limits' | 'providers' | 'models' | 'plans' | 'groups'; readonly name: string | null; readonly kind: 'added' | 'removed' | 'changed'; readonly setting: string | null; readonly before: string | null; readonly after: string | null; readonly from: string | null; readonly text: string };
+export type CatalogChange = { readonly section: 'billing' | 'limits' | 'providers' | 'models' | 'plans' | 'groups' | 'priceSource'; readonly name: string | null; readonly kind: 'added' | 'removed' | 'changed'; readonly setting: string | null; readonly before: string | null; readonly after: string | null; readonly from: string | null; readonly text: string };
 
 export type CatalogSchema = { readonly [name: string]: unknown };
 
 export type Change = { readonly id: string; readonly at: Instant; readonly endedAt: Instant | null; readonly outcome: 'done' | 'failed' | 'unknown'; readonly actor: { readonly kind: 'admin_token' | 'command_line' | 'user' | 'api_key' | 'visitor' | 'configuration'; readonly id: string | null; readonly name: string; readonly sessionId: string | null; readonly localUser: string | null }; readonly method: string | null; readonly path: string | null; readonly action: string; readonly subject: { readonly kind: string; readonly id: string | null }; readonly accountId: string | null; readonly accountName: string | null; readonly sentence: { readonly en: string; readonly zh: string }; readonly before: { readonly [name: string]: unknown } | null; readonly after: { readonly [name: string]: unknown } | null; readonly clientAddress: string | null; readonly requestId: string | null; readonly errorCode: string | null };
 
-export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly changes: readonly CatalogChange[] | null };
+export type ChangedCatalog = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant | null; readonly appliedBy: string | null; readonly appliedById: string | null; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly changes: readonly CatalogChange[] | null };
 
-export type CheckedCatalog = { readonly text: string; readonly problems: readonly { readonly line: number; readonly key: string; readonly message: string }[]; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[] })[] };
+export type CheckedCatalog = { readonly text: string; readonly problems: readonly { readonly line: number; readonly key: string; readonly message: string }[]; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[]; readonly marginPercentBefore: string | null; readonly marginPercentNow: string | null })[] };
 
 export type ConfigInForce = { readonly node: string | null; readonly file: string | null; readonly loadedAt: Instant; readonly overridden: readonly string[]; readonly needsRestart: readonly string[]; readonly lastError: { readonly at: Instant; readonly message: string } | null; readonly config: unknown };
 
@@ -98,6 +98,10 @@ export type PlanRemainder = { readonly accountId: string; readonly planId: strin
 
 export type PostedEntry = { readonly entryId: string; readonly balanceYuan: Yuan };
 
+export type PriceSource = { readonly source: { readonly address: string; readonly every: string; readonly usdCny: string; readonly marginPercent: string; readonly applyBelowPercent: number | null } | null; readonly lastRead: { readonly node: string; readonly startedAt: Instant; readonly endedAt: Instant | null; readonly outcome: 'unchanged' | 'draft' | 'applied' | 'changed' | 'failed' | null; readonly message: string | null; readonly revision: number | null } | null };
+
+export type PriceSourceRead = { readonly outcome: 'unchanged' | 'draft' | 'applied' | 'changed' | 'failed'; readonly message: string | null; readonly revision: number | null; readonly changes: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[]; readonly marginPercentBefore: string | null; readonly marginPercentNow: string | null })[]; readonly notFollowed: readonly { readonly model: string; readonly why: string }[] };
+
 export type PricedBy = { readonly serviceTier?: string | undefined; readonly speed?: string | undefined; readonly inferenceGeo?: string | undefined; readonly above?: string | undefined; readonly thinking?: true | undefined; readonly outputAbove?: string | undefined; readonly steps?: readonly ({ readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined; readonly above?: string | undefined; readonly thinking?: true | undefined; readonly outputAbove?: string | undefined; readonly runs: number })[] | undefined; readonly images?: readonly { readonly count: number; readonly priceYuan: Yuan }[] | undefined };
 
 export type Prices = { readonly [name: string]: Yuan | Prices };
@@ -112,9 +116,9 @@ export type Refusal = { readonly id: string; readonly at: Instant; readonly coun
 
 export type ReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly modelBudgets: { readonly [name: string]: { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null } }; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
-export type Revision = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly text: string; readonly difference: readonly CatalogChange[] | null };
+export type Revision = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant | null; readonly appliedBy: string | null; readonly appliedById: string | null; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null; readonly text: string; readonly difference: readonly CatalogChange[] | null; readonly examples: readonly ({ readonly model: string; readonly before: Yuan | null; readonly now: Yuan; readonly later: readonly { readonly from: string; readonly yuan: Yuan }[]; readonly marginPercentBefore: string | null; readonly marginPercentNow: string | null })[] };
 
-export type RevisionSummary = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null };
+export type RevisionSummary = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant | null; readonly appliedBy: string | null; readonly appliedById: string | null; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null };
 
 export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null })[] };
 
@@ -134,9 +138,9 @@ export type VoucherBatch = { readonly id: string; readonly name: string; readonl
 
 export type VoucherRedemption = { readonly id: string; readonly accountId: string; readonly codeEnd: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly redeemedAt: Instant; readonly entryId: string | null; readonly subscriptionId: string | null; readonly subscriptionEndsAt: Instant | null; readonly accountName: string; readonly batchId: string; readonly redeemedBy: string; readonly redeemedById: string | null };
 
-export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
+export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
 
-export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
+export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
 export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
@@ -337,7 +341,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
@@ -728,7 +732,7 @@ export interface Endpoints {
   'POST /admin/v1/catalog/revisions': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined; readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined; readonly isMove?: boolean | undefined };
+    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined; readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined; readonly isDraft?: boolean | undefined; readonly isMove?: boolean | undefined };
     response: ChangedCatalog;
   };
   /** Show a revision of the catalog, and how it differs from the one that it is based on. */
@@ -738,7 +742,7 @@ export interface Endpoints {
     body: null;
     response: Revision;
   };
-  /** Cancel a scheduled revision of the catalog. */
+  /** Cancel a scheduled revision of the catalog, or discard a draft. */
   'DELETE /admin/v1/catalog/revisions/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
@@ -766,12 +770,33 @@ export interface Endpoints {
     body: { readonly reason?: string | null | undefined; readonly inForceAt?: string | null | undefined };
     response: ChangedCatalog;
   };
+  /** Put a draft of the catalog in force, at once or at an instant. */
+  'POST /admin/v1/catalog/revisions/{id}/apply': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly inForceAt?: string | null | undefined };
+    response: ChangedCatalog;
+  };
   /** Show the JSON Schema of the text of the catalog, for editors. */
   'GET /admin/v1/catalog/schema': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
     response: CatalogSchema;
+  };
+  /** Show the source that prices follow, and its last read. */
+  'GET /admin/v1/catalog/price-source': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: PriceSource;
+  };
+  /** Read the price source at once. Differences become a draft, or come into force if the source allows it. */
+  'POST /admin/v1/catalog/price-source/read': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: PriceSourceRead;
   };
   /** List the settings of known vendors, for new providers of the catalog. */
   'GET /admin/v1/provider-presets': {
@@ -987,8 +1012,8 @@ export interface Endpoints {
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
@@ -1001,7 +1026,7 @@ export interface Endpoints {
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */

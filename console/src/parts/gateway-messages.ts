@@ -40,6 +40,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
   'Revision {} is a record of a configuration file.': '版本 {1} 是配置文件的记录。',
   'Revision {} is already canceled.': '版本 {1} 已取消。',
+  'Revision {} was decided in the meantime.': '版本 {1} 已由他人处理。',
+  'Revision {} is not a draft. Roll back to it to put it in force again.':
+    '版本 {1} 不是草稿。如需重新生效，请回滚到该版本。',
+  'The catalog has no price source. Set "priceSource".': '目录没有价格源。请设置 priceSource。',
+  'The price source is being read. Try again in a minute.': '正在读取价格源，请一分钟后重试。',
   'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
     '版本 {1} 在版本 {2} 之后，并包含其修改。请先取消版本 {3}，或回滚。',
   'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':

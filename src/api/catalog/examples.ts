@@ -1,0 +1,33 @@
+import type { CatalogChange } from '../../config/difference.ts';
+import type { Config } from '../../config/schema.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { costOfExample, marginPercent } from '../../providers/catalog/example-cost.ts';
+import type { ExampleResponse } from './wire.ts';
+
+/** Returns what example calls to the changed models cost, and their margin. A change of the billing time zone changes all models. */
+export function examplesOf(
+  start: Config | null,
+  config: Config,
+  changes: readonly CatalogChange[],
+  nowMs: number,
+): ExampleResponse[] {
+  const changed = new Set(
+    changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
+  );
+  return [...changed].flatMap((model) => {
+    const cost = costOfExample(config, model, nowMs);
+    if (cost === null) return [];
+    const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));
+    const former = start && costOfExample(start, model, nowMs);
+    return [
+      {
+        model,
+        before: former && formatYuan(former.nowNano),
+        now: formatYuan(cost.nowNano),
+        later,
+        marginPercentBefore: former && marginPercent(former),
+        marginPercentNow: marginPercent(cost),
+      },
+    ];
+  });
+}
