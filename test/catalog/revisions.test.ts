@@ -99,6 +99,12 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
       ['test-chat: input ¥3 → ¥4'],
     );
     assert.deepEqual(checked.body.examples, [{ model: 'test-chat', before: '0.043', now: '0.053', later: [] }]);
+    const unchanged = await one.admin('POST', '/catalog/check', {
+      base: 1,
+      edits: [],
+      exampleModels: ['test-chat', 'none'],
+    });
+    assert.deepEqual(unchanged.body.examples, [{ model: 'test-chat', before: '0.043', now: '0.043', later: [] }]);
     const pushed = await one.admin('POST', '/catalog/revisions', {
       base: 1,
       edits: [{ path: ['models', 'test-chat', 'price', 'input'], value: '4' }],

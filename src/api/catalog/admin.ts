@@ -7,18 +7,16 @@ import { ConfigError } from '../../config/load.ts';
 import type { CatalogProblem, CatalogReader } from '../../config/revisions/catalog-reader.ts';
 import type { NodeCatalog } from '../../config/revisions/node-catalog.ts';
 import type { NewRevision, Revision, RevisionStore } from '../../config/revisions/revisions-store.ts';
-import type { Config } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
-import { formatYuan } from '../../lib/yuan.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { startMs } from '../../providers/catalog/catalog.ts';
-import { costOfExample } from '../../providers/catalog/example-cost.ts';
 import { type AdminContext, type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
+import { changedModels, examplesOf } from './examples.ts';
 import {
   type ChangedCatalogResponse,
   catalogResponse,
@@ -59,8 +57,17 @@ const draft = {
   edits: z.array(edit).max(1_000).optional(),
 };
 const EXAMPLE = { base: null, text: 'billing: { timezone: Asia/Shanghai }\n' };
-const checkBody = z.strictObject(draft).meta({ examples: [EXAMPLE] });
-type Draft = z.infer<typeof checkBody>;
+type Draft = z.infer<z.ZodObject<typeof draft>>;
+const checkBody = z
+  .strictObject({
+    ...draft,
+    exampleModels: z
+      .array(storable(z.string().max(1_000)))
+      .max(100)
+      .optional()
+      .describe('Models whose example calls are in the response although nothing changes for them.'),
+  })
+  .meta({ examples: [EXAMPLE] });
 
 const inForceAt = z
   .union([instant, z.iso.date()], { error: 'Expected an instant in ISO 8601, or a day such as 2026-12-01.' })
@@ -242,7 +249,10 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           text,
           problems: problems.map(({ line, key, message }) => ({ line, key, message })),
           changes: changesToWire(changes),
-          examples: config === null ? [] : examplesOf(configOf(start), config, changes ?? [], nowMs),
+          examples:
+            config === null
+              ? []
+              : examplesOf(configOf(start), config, [...(body.exampleModels ?? []), ...changedModels(changes)], nowMs),
         };
       },
     }),
@@ -365,20 +375,6 @@ function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Rev
     return `Revision ${last.number} follows revision ${number} and contains its changes. Cancel revision ${last.number} first, or roll back.`;
   }
   return `Revision ${number} is in force, or will be in a few seconds. Roll back to an earlier revision instead.`;
-}
-
-/** What example calls to the changed models cost. Changes of the billing time zone concern all models. */
-function examplesOf(start: Config | null, config: Config, changes: readonly CatalogChange[], nowMs: number) {
-  const changed = new Set(
-    changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
-  );
-  return [...changed].flatMap((model) => {
-    const cost = costOfExample(config, model, nowMs);
-    if (cost === null) return [];
-    const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));
-    const former = start && costOfExample(start, model, nowMs);
-    return [{ model, before: former && formatYuan(former.nowNano), now: formatYuan(cost.nowNano), later }];
-  });
 }
 
 /** Whether a value contains only texts and numbers that the text of a revision can contain. */

@@ -1,0 +1,20 @@
+import type { CatalogChange } from '../../config/difference.ts';
+import type { Config } from '../../config/schema.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { costOfExample } from '../../providers/catalog/example-cost.ts';
+
+/** Changes of the billing time zone concern all models, but name none. */
+export function changedModels(changes: readonly CatalogChange[] | null): string[] {
+  return (changes ?? []).flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : []));
+}
+
+/** What example calls cost: before a change of the catalog, after it, and from later starts of prices on. */
+export function examplesOf(start: Config | null, config: Config, models: readonly string[], nowMs: number) {
+  return [...new Set(models)].flatMap((model) => {
+    const cost = costOfExample(config, model, nowMs);
+    if (cost === null) return [];
+    const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));
+    const former = start && costOfExample(start, model, nowMs);
+    return [{ model, before: former && formatYuan(former.nowNano), now: formatYuan(cost.nowNano), later }];
+  });
+}
