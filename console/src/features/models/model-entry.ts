@@ -1,0 +1,46 @@
+import { entryOf, type Fields, fieldsOf } from '../../parts/catalog/catalog-value.ts';
+import { valueAt } from '../../parts/catalog/edits.ts';
+import { listAt, type PriceList, priceLists } from '../../parts/catalog/price-lists.ts';
+
+export const OPERATIONS = [
+  'chat',
+  'messages',
+  'responses',
+  'compact',
+  'embeddings',
+  'rerank',
+  'images.generate',
+  'images.edit',
+] as const;
+
+export const NEW_ROUTE: Fields = { provider: '', model: '', priority: '', weight: '' };
+
+/** Members in the order of the text. */
+export const NEW_MODEL: Fields = {
+  displayName: '',
+  manufacturer: '',
+  contextLength: '',
+  maxOutputTokens: '',
+  description: '',
+  aliases: [],
+  operations: ['chat'],
+  listed: '',
+  price: { input: '', cachedInput: '', output: '' },
+  routes: [NEW_ROUTE],
+};
+
+/** A new model with all that another one has, except its names. Numbers are as in the text. */
+export function copyOfModel(text: string, name: string): Fields {
+  const { aliases: _aliases, displayName: _displayName, ...fields } = entryOf(text, 'models', name);
+  return fields;
+}
+
+/** The path of the price list of a model that applies at an instant, and its first day or instant. */
+export function priceListAt(model: Fields, nowMs: number, timezone: string): Pick<PriceList, 'path' | 'from'> {
+  const { path, from } = listAt(priceLists(fieldsOf(model.price)), nowMs, timezone);
+  return { path: ['price', ...path], from };
+}
+
+export function listIn(model: Fields, { path }: Pick<PriceList, 'path'>): Fields {
+  return fieldsOf(valueAt(model, path));
+}
