@@ -1,13 +1,15 @@
 import { type Replacement, replaceOnLoad } from './replace-on-load.ts';
 
 /**
- * Loaded into a gateway before its own code (`node --import`), together with the meter. Removes parts of a call's path, so that their
- * cost is the difference (`ablation.ts`). A removed part returns its result for the first call, so only identical calls can be measured.
- * Balances are wrong afterwards.
+ * Loaded into a gateway before its own code (`node --import`), together with a meter. Removes parts of a call's path, so that their cost
+ * is the difference (`ablation.ts`, `call-path.ts --ablation`). A removed part returns its result for the first call, so only identical
+ * calls can be measured. Balances are wrong afterwards.
  */
 
 /** The parts to remove, separated by commas. */
 export const ABLATED = 'FAREGATE_BENCH_ABLATED';
+/** The module that measures, in place of `meter.ts`. */
+export const ABLATED_METER = 'FAREGATE_BENCH_ABLATED_METER';
 
 const PREPARED = ['catalog', 'model', 'routes', 'inner', 'pricing', 'hasSeveralMakers'];
 
@@ -113,4 +115,4 @@ const ablated = process.env[ABLATED];
 if (ablated !== undefined && ablated !== '') {
   replaceOnLoad(ablated.split(',').flatMap((part) => PARTS[part]!));
 }
-await import('./meter.ts');
+await import(process.env[ABLATED_METER] ?? './meter.ts');

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ABLATED, ABLATED_METER } from './ablate.ts';
 import type { Attributed, Part } from './attribute.ts';
 import { type GatewayTarget, startGatewayTarget } from './gateway-target.ts';
-import { benchFile } from './processes.ts';
+import { benchFile, spawnGateway } from './processes.ts';
 import { startStage } from './stage.ts';
 import { gatewayOrder } from './targets.ts';
 
@@ -26,7 +27,7 @@ export const SHAPES = [
   { name: 'whole, balance', isStream: false, isCoding: false },
   { name: 'whole, coding', isStream: false, isCoding: true },
 ] as const;
-type Shape = (typeof SHAPES)[number];
+export type Shape = (typeof SHAPES)[number];
 
 /** The counts for one call. */
 export interface CallLength {
@@ -53,21 +54,30 @@ interface CountOrder {
   readonly checkout: string;
   readonly warmUp: number;
   readonly calls: number;
+  /** By default all. */
+  readonly shapes?: readonly Shape[];
+  /** Parts of the gateway to remove (`ablate.ts`). Their results are those of the first call, so they need a single shape. */
+  readonly without?: readonly string[];
 }
 
 export const CHUNKS = 5;
 const SHAPE_OF_BODY = /"stream":true/;
 
 /** Counts calls of each kind, one by one, in a warm gateway. @throws Error if a call fails */
-export async function countCalls({ checkout, warmUp, calls }: CountOrder): Promise<CountedCalls[]> {
+export async function countCalls(counting: CountOrder): Promise<CountedCalls[]> {
+  const { checkout, shapes = SHAPES, without = [] } = counting;
   const provider = await startProvider();
   const stage = await startStage(0, []);
   try {
     const upstreamUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
     const order = gatewayOrder(stage, checkout, await stage.createDatabase());
-    const gateway = await startGatewayTarget({ ...order, upstreamUrl, meter: benchFile('attribute.ts') });
+    const environment = { [ABLATED]: without.join(','), [ABLATED_METER]: benchFile('attribute.ts') };
+    const gateway = await startGatewayTarget({
+      ...{ ...order, upstreamUrl, meter: benchFile('ablate.ts') },
+      spawn: (args, own) => spawnGateway(args, { ...own, ...environment }),
+    });
     const counted: CountedCalls[] = [];
-    for (const shape of SHAPES) counted.push(await countShape(gateway, shape, { checkout, warmUp, calls }));
+    for (const shape of shapes) counted.push(await countShape(gateway, shape, counting));
     await gateway.stop();
     return counted;
   } finally {

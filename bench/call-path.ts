@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { readOptions } from '../scripts/read-options.ts';
-import { type CallLength, CHUNKS, COLUMNS, type CountedCalls, countCalls } from './call-lengths.ts';
+import { PARTS } from './ablate.ts';
+import { type CallLength, CHUNKS, COLUMNS, type CountedCalls, countCalls, SHAPES } from './call-lengths.ts';
 import { REPOSITORY } from './revisions.ts';
 
 /**
@@ -10,20 +11,38 @@ import { REPOSITORY } from './revisions.ts';
  *   node bench/call-path.ts                            calls on a balance and on a Coding Plan, non-streaming and streams
  *   node bench/call-path.ts --files                    with each file
  *   node bench/call-path.ts --checkout ../before       of another version
+ *   node bench/call-path.ts --ablation                 on a balance, without one part of the gateway after another
  */
-const values = readOptions({ files: false, calls: 25, 'warm-up': 200, checkout: REPOSITORY });
+const values = readOptions({ files: false, ablation: false, calls: 25, 'warm-up': 200, checkout: REPOSITORY });
 const checkout = resolve(values.checkout);
+const order = { checkout, warmUp: values['warm-up'], calls: values.calls };
 
-const counted = await countCalls({ checkout, warmUp: values['warm-up'], calls: values.calls });
 console.log(`The least of ${values.calls} calls; a stream has ${CHUNKS} chunks. Own files: outside lib, db, http and protocols.
 
 | call | ${Object.values(COLUMNS).join(' | ')} |
 |---|${'--:|'.repeat(Object.keys(COLUMNS).length)}`);
-for (const { shape, length } of counted) {
-  const cells = (Object.keys(COLUMNS) as (keyof CallLength)[]).map((column) => length[column]);
-  console.log(`| ${shape.name} | ${cells.join(' | ')} |`);
+if (values.ablation) await showAblation();
+else {
+  const counted = await countCalls(order);
+  for (const { shape, length } of counted) showLength(shape.name, length);
+  if (values.files) for (const each of counted) showFiles(each);
 }
-if (values.files) for (const each of counted) showFiles(each);
+
+async function showAblation(): Promise<void> {
+  for (const shape of SHAPES.filter(({ isCoding }) => !isCoding)) {
+    const parts = Object.keys(PARTS).filter((part) => part !== 'response' || !shape.isStream);
+    const ends = parts.filter((part) => part === 'admission' || part === 'settlement');
+    for (const without of [[], ...parts.map((part) => [part]), ends, parts]) {
+      const [counted] = await countCalls({ ...order, shapes: [shape], without });
+      showLength(without.length === 0 ? shape.name : `without ${without.join(', ')}`, counted!.length);
+    }
+  }
+}
+
+function showLength(name: string, length: CallLength): void {
+  const cells = (Object.keys(COLUMNS) as (keyof CallLength)[]).map((column) => length[column]);
+  console.log(`| ${name} | ${cells.join(' | ')} |`);
+}
 
 function showFiles({ shape, parts }: CountedCalls): void {
   console.log(`\n| ${shape.name}: file | functions | calls |\n|---|--:|--:|`);

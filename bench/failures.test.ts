@@ -13,8 +13,8 @@ const run = (name: string, failures: number, version = ''): ScenarioResult => {
 describe('failed calls of a run', () => {
   it('are reported with target, scenario, number and the first one', () => {
     assert.deepEqual(describeFailures([run('local', 3), run(BARE, 0), run('PostgreSQL', 1, 'after')]), [
-      'chat-64, local: 3 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
-      'chat-64, PostgreSQL, after: 1 calls failed, the first with: 503 {"error":{"code":"overloaded"}}',
+      'chat-64, local: 3 calls failed; error of the first: 503 {"error":{"code":"overloaded"}}',
+      'chat-64, PostgreSQL, after: 1 calls failed; error of the first: 503 {"error":{"code":"overloaded"}}',
     ]);
   });
 

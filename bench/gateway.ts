@@ -94,7 +94,7 @@ function startable(): PeerKind[] {
 
 function howLong(): string {
   const { rounds, seconds } = options.duration;
-  return `${rounds} rounds of ${seconds} s in turns, medians`;
+  return `medians of ${rounds} alternating rounds of ${seconds} s`;
 }
 
 function report(): void {

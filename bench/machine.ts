@@ -22,8 +22,10 @@ export function describeMachine(): Machine {
 
 /** For people to read. */
 export function machineLine({ revision, node, machine, load }: Machine): string {
-  const pinned = hasCores ? `target on core ${TARGET_CORE}, all else on ${OTHER_CORES}` : 'not pinned to cores';
-  return `${revision}, Node ${node}, ${machine}, ${pinned}, load ${load.toFixed(1)} when it began`;
+  const pinned = hasCores
+    ? `target on core ${TARGET_CORE}, everything else on core ${OTHER_CORES}`
+    : 'not pinned to cores';
+  return `${revision}, Node ${node}, ${machine}, ${pinned}, load ${load.toFixed(1)} at the start`;
 }
 
 /** The commit of this checkout, marked if there are uncommitted changes. */

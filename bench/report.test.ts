@@ -58,7 +58,7 @@ describe('report', () => {
         'bare proxy                         10         -             -',
         'peer                               25      2.50             -',
         '',
-        'peer: 3 calls failed, the first with: 503 down',
+        'peer: 3 calls failed; error of the first: 503 down',
       ].join('\n'),
     );
     assert.equal(
@@ -71,7 +71,7 @@ describe('report', () => {
         '| bare proxy | 10 | - | - |',
         '| peer | 25 | 2.50 | - |',
         '',
-        'peer: 3 calls failed, the first with: 503 down',
+        'peer: 3 calls failed; error of the first: 503 down',
       ].join('\n'),
     );
   });

@@ -97,7 +97,7 @@ function titleOf({ scenario }: ScenarioResult): string {
 export function failuresOf({ lines }: ScenarioResult): string[] {
   return lines
     .filter(({ failures }) => failures > 0)
-    .map((line) => `${nameOf(line)}: ${line.failures} calls failed, the first with: ${line.firstFailure}`);
+    .map((line) => `${nameOf(line)}: ${line.failures} calls failed; error of the first: ${line.firstFailure}`);
 }
 
 function belowTable(result: ScenarioResult): string[] {

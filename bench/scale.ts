@@ -75,7 +75,7 @@ async function measure(stage: Stage, target: Target, url: string): Promise<CallC
   const { done, failures, firstFailure } = await stage.load(closed);
   const after = await read();
   await client.end();
-  if (failures > 0) throw new Error(`${failures} calls failed, the first with: ${firstFailure}`);
+  if (failures > 0) throw new Error(`${failures} calls failed; error of the first: ${firstFailure}`);
   const aCall = (key: keyof CallCosts): number => (after[key] - before[key]) / done;
   return {
     gatewayMicros: aCall('gatewayMicros'),

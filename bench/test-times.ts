@@ -47,7 +47,7 @@ if (revision === undefined) {
 }
 
 const { machine, load } = describeMachine();
-console.log(`${machine}, load ${load.toFixed(1)} when it began`);
+console.log(`${machine}, load ${load.toFixed(1)} at the start`);
 const directory = mkdtempSync(join(tmpdir(), 'faregate-test-times-'));
 // As root, PostgreSQL runs as another user.
 chmodSync(directory, 0o755);

@@ -13,8 +13,9 @@ const rows = billedFacts.map((fact) => {
 
 const part = `${markdownTable(['operation', 'what the response has', 'what prices it'], rows)}
 
-In streams, the same members are read from every event, and the largest value of each member counts. Chat streams of Groq report them in \`x_groq\`,
-those of Moonshot in the last choice; both are read. In messages streams, the counts of the input [belong together](client-aborts.md#figures-of-a-stream).
+In streams, the gateway reads the members of the table from every event, and the largest value of each member counts. Chat streams of Groq have them
+in \`x_groq\`, those of Moonshot in the last choice; both are read. In messages streams, the counts of the input [belong
+together](client-aborts.md#figures-of-a-stream).
 
 What is not read:
 

@@ -13,7 +13,7 @@ import { children, type Node } from './syntax-tree.ts';
 const { seed, ...counts } = readOptions({ seed: 1, comments: 60, messages: 40, paragraphs: 30 });
 
 const SQL =
-  /^\s*\(?\s*(select|with|insert|update|delete|create|alter|lock|drop|set|copy|order by|and|where|from)\b|\b(is not null|coalesce|jsonb_)/i;
+  /^\s*\(?\s*(select|with|insert|update|delete|create|alter|lock|drop|set|copy|order by|and|where|from)\b|\b(is not null|coalesce|jsonb_)|::[a-z]+| as [a-z_]+$/i;
 
 interface Drawn {
   readonly place: string;
@@ -48,15 +48,32 @@ function codeBehind(text: string, end: number): string {
   return (/^\s*(\S[^\n]*)/.exec(text.slice(end))?.[1] ?? '').slice(0, 120);
 }
 
+/** A text that is built from several pieces is one message. */
 function collectMessages(node: Node, found: (start: number, message: string) => void): void {
-  if (node.type === 'Literal' && typeof node.value === 'string' && isSentence(node.value))
-    found(node.start, node.value);
+  const message = textOf(node);
+  if (message !== null && isSentence(message)) found(node.start, message);
+  for (const child of message === null ? children(node) : insertedInto(node)) collectMessages(child, found);
+}
+
+/** A string literal, template or concatenation, with `…` for inserted values; null for other nodes. */
+function textOf(node: Node): string | null {
+  if (node.type === 'Literal' && typeof node.value === 'string') return node.value;
   if (node.type === 'TemplateLiteral') {
     const quasis = node.quasis as readonly { readonly value: { readonly cooked: string } }[];
-    const message = quasis.map(({ value }) => value.cooked).join('…');
-    if (isSentence(message)) found(node.start, message);
+    return quasis.map(({ value }) => value.cooked).join('…');
   }
-  for (const child of children(node)) collectMessages(child, found);
+  if (node.type !== 'BinaryExpression' || node.operator !== '+') return null;
+  const [left, right] = [textOf(node.left as Node), textOf(node.right as Node)];
+  return left === null && right === null ? null : `${left ?? '…'}${right ?? '…'}`;
+}
+
+/** The expressions whose values a text contains. */
+function insertedInto(text: Node): readonly Node[] {
+  if (text.type === 'TemplateLiteral') return text.expressions as Node[];
+  if (text.type === 'Literal') return [];
+  return [text.left as Node, text.right as Node].flatMap((side) =>
+    textOf(side) === null ? [side] : insertedInto(side),
+  );
 }
 
 /** At least three words that are no SQL. */

@@ -43,6 +43,7 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-placeholder': colors.gray[7],
     '--mantine-color-error': colors.red[9],
     // Text on a light background of the same colour, as in badges and alerts.
+    '--mantine-color-cyan-light-color': '#0a5a68',
     '--mantine-color-teal-light-color': '#065f46',
     '--mantine-color-red-light-color': '#9b1c1c',
     '--mantine-color-blue-light-color': '#0f4c81',
@@ -54,6 +55,7 @@ const legibleColors: CSSVariablesResolver = ({ colors }) => ({
     ...filledUnderPointer(colors.cyan[9]),
     '--mantine-color-dimmed': colors.dark[1],
     '--mantine-color-placeholder': colors.dark[2],
+    '--mantine-color-error': colors.red[5],
   },
 });
 

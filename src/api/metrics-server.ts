@@ -18,12 +18,12 @@ export interface MetricsServerOptions {
 
 /** A separate HTTP server for metrics and health, without authentication. */
 export interface MetricsServer {
-  /** The address is such as `http://127.0.0.1:9464`. */
+  /** Starts to listen. Returns an address such as `http://127.0.0.1:9464`. */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** These limits suffice for a few scrapers and people. */
+/** Limits that suffice for a few scrapers and people. */
 const LIMITS = { connections: 64, connectionsPerAddress: 64, headerTimeout: 10_000, clientStallTimeout: 30_000 };
 const CLOSE_MS = 1_000;
 
@@ -33,7 +33,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
     clock,
     ids,
     logger,
-    // The last metrics can be read while the gateway closes.
+    // Requests are never refused: while the gateway closes, its last metrics can be read.
     isClosing: () => false,
     unknownAddresses: { envelopeOf: () => adminEnvelope, messageFor: () => 'There is nothing at this address.' },
     limits: LIMITS,
@@ -42,7 +42,7 @@ export function createMetricsServer(options: MetricsServerOptions): MetricsServe
   registerMetrics(app, scrape, null);
   return {
     async listen() {
-      // Fastify modifies its options, and this object belongs to the configuration.
+      // A copy: Fastify changes its options, and this object belongs to the configuration.
       await app.listen({ ...address });
       return addressOf(app, address.host);
     },

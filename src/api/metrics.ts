@@ -10,7 +10,7 @@ export interface MetricsPage {
 const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 
-/** `guard` authenticates readers; `null`: everybody who can connect may read. */
+/** Serves metrics. `guard` authenticates readers; `null`: everybody who can connect may read them. */
 export function registerMetrics(app: FastifyInstance, scrape: () => Promise<MetricsPage>, guard: Guard | null): void {
   app.route({
     method: METHODS,

@@ -8,9 +8,9 @@ export interface ServedFile {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly cacheControl: string;
-  /** It is called once, at the first request. */
+  /** Reads the file. Called once, at the first request. */
   readonly read: () => Buffer;
-  /** The first accepted encoding is used. */
+  /** Compressed versions of the file. The first one that the client accepts is sent. */
   readonly encoded?: readonly EncodedFile[];
 }
 
@@ -32,7 +32,7 @@ export function serveFile(app: FastifyInstance, path: string, file: ServedFile):
   servePage(app, path, fileHandler(file));
 }
 
-/** The path may end with `*`. */
+/** Serves a file at a path, which may end with `*`. */
 export function servePage(
   app: FastifyInstance,
   path: string,
@@ -42,7 +42,7 @@ export function servePage(
   app.servedAddresses.add({ path, methods: METHODS, envelope: adminEnvelope });
 }
 
-/** The content stays in memory after the first request. */
+/** Returns a handler for a file. The content stays in memory after the first request. */
 export function fileHandler({ contentType, headers, cacheControl, read, encoded = [] }: ServedFile): FileHandler {
   const made = new Map<string, Tagged>();
   const encodings = encoded.map(({ encoding }) => encoding);
@@ -50,7 +50,7 @@ export function fileHandler({ contentType, headers, cacheControl, read, encoded 
     const best = negotiate(request.headers['accept-encoding']?.toLowerCase() ?? '', encodings);
     const accepted = encoded.find(({ encoding }) => encoding === best);
     const { encoding, read: readBytes } = accepted ?? { encoding: 'identity', read };
-    // If reading fails, the error response must not have the caching headers of the file.
+    // Read before headers are set: if this fails, the error must not have the caching headers of the file.
     const tagged = made.get(encoding) ?? tag(readBytes());
     made.set(encoding, tagged);
     reply
@@ -70,12 +70,12 @@ export function etagOf(content: Buffer | string): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 }
 
-/** Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
+/** Whether the client has this version. Caches may have weakened the tag (RFC 9110, sections 8.8.3.2 and 13.1.2). */
 export function isKnown({ 'if-none-match': sent = '' }: IncomingHttpHeaders, etag: string): boolean {
   return sent.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim()));
 }
 
-/** `styles`: further allowed sources of styles. */
+/** Returns the content security policy of a page. `styles`: further allowed sources of styles. */
 export function pagePolicy(styles = ''): string {
   return [
     "default-src 'none'",

@@ -40,15 +40,14 @@ interface AccountingDependencies
 export type Accounting = Awaited<ReturnType<typeof createAccounting>>;
 
 /**
- * Wires the partitions of a node (`partition-accounting.ts`) and what they share, such as the journal, the estimate of the database's clock
- * and the stores of the directory. Nothing is started.
+ * Creates the partitions of a node (`partition-accounting.ts`) and what they have in common, such as the journal, the estimate of the
+ * database's clock and the stores of the directory. Starts nothing.
  * @throws if the journal's directory cannot be used
  */
 export async function createAccounting(deps: AccountingDependencies) {
   const { config, databases, settings, nodeId, clock, testDatabaseClock, logger, disk, budget, observers } = deps;
   const { directory, partitions } = databases;
-  // The journal is opened first: if the data directory is unusable, nothing has to be stopped yet. Nodes of different databases can share a
-  // data directory, so each database has its own subdirectory.
+  // The journal is opened first: if this fails, nothing must be stopped. Nodes of different databases can share a data directory.
   const journalDirectory = join(config.database.dataDir, 'journal', await readDatabaseIdentity(directory));
   const journal = await openJournal({ directory: journalDirectory, name: nodeId, logger, clock, disk });
   const databaseClock = createDatabaseClock(clock, logger, testDatabaseClock);
@@ -100,15 +99,15 @@ export async function createAccounting(deps: AccountingDependencies) {
     ...joined,
     databaseClock,
     periods: (): RunningPeriods => runningPeriods(settings.current.localTime, databaseClock.nowMs()),
-    /** The caller's connection pool reads the time, in epoch milliseconds. */
+    /** Reads the time in epoch milliseconds, by the caller's connection pool. */
     databaseNowMs: async ({ subscriptions }: Pick<typeof joined.balances, 'subscriptions'>): Promise<number> =>
       testDatabaseClock?.nowMs() ?? (await subscriptions.nowMs()),
     directoryQuestions,
-    /** The index is the partition number. */
+    /** By partition number. */
     partitionQuestions: routes.all.map(({ questions }) => questions),
     addedPartitions,
     knownPartitions: known,
-    /** Used by calls. The management APIs have a separate store. */
+    /** For calls. The management APIs have a store of their own. */
     keyStatuses: createKeyStatusStore(directory),
     adminPools,
     admin: {
@@ -116,7 +115,7 @@ export async function createAccounting(deps: AccountingDependencies) {
       ...createPlacedAdmin(adminPools, () => settings.current.plans, place),
     },
     drains: createDrains({
-      // This store runs one read at a time, which leaves connections of the pool to `/readyz`.
+      // On this pool, because the store runs one read at a time, which leaves connections to `/readyz`.
       store: createDrainStore(directory.pool('probes')),
       changes: createDrainStore(adminPools.directory),
       listen: (onChange) => directory.subscribe(DRAINS_CHANNEL, onChange, onChange),

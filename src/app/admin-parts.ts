@@ -68,7 +68,7 @@ export function createSealedSecretParts(
   };
 }
 
-/** A gateway and a command that opens the database itself have different ones. */
+/** Dependencies that differ between a gateway and a command that opens the database itself. */
 type OfProcess =
   | 'auditLedger'
   | 'catalogReader'
@@ -101,7 +101,7 @@ interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
   readonly ids: Ids;
 }
 
-/** A command that opens the database itself uses these APIs too. */
+/** Creates the dependencies of the admin API, for a gateway and for a command that opens the database itself. */
 export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;

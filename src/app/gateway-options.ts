@@ -23,25 +23,25 @@ import type { NoticeOptions } from './notices.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
-  /** The gateway closes these databases. */
+  /** Databases, which the gateway closes. */
   readonly databases: Pick<Databases, 'directory' | 'partitions' | 'openNext' | 'figures'>;
   readonly logger: Logger;
-  /** Each token needs at least 16 characters. */
+  /** Admin tokens of at least 16 characters. */
   readonly adminTokens: readonly string[];
-  /** The token of this machine's command line. */
+  /** Token for the command line of this machine. */
   readonly localToken?: string;
-  /** Default: not the demo. */
+  /** Whether the gateway is the demo; absent: it is not. */
   readonly servedAs?: ServedAs;
-  /** True if no other process uses the database, as with a local database. */
+  /** Whether no other process uses the database, as with a local one. */
   readonly isOnlyNode?: boolean;
-  /** Set in a worker. */
+  /** Present in a worker. */
   readonly worker?: WorkerOptions | undefined;
   readonly clock?: Clock;
-  /** For tests: the database's clock, which determines limits, claims and the billing day. */
+  /** For tests: replaces the database's clock, which determines limits, claims and the billing day. */
   readonly testDatabaseClock?: Clock | undefined;
-  /** A monotonic clock for the refusal throttle and the duration of requests. */
+  /** A monotonic clock, for the refusal throttle and the duration of requests. */
   readonly monotonicMs?: () => number;
-  /** They receive the report of every request too. */
+  /** Observers that also receive the report of every request. */
   readonly observers?: readonly RequestObserver[];
   readonly randomSource?: RandomSource;
   /** For tests. */
@@ -49,20 +49,20 @@ export interface GatewayOptions {
   readonly timing?: SettlementTiming & QuestionTiming;
   /** Limits on reading a stream after its client has left. */
   readonly abortLimits?: Partial<AbortLimits>;
-  /** The journal's disk. By default, the disk of this machine. */
+  /** Disk of the journal; absent: that of this machine. */
   readonly disk?: Disk;
   readonly requestWorkers?: RequestWorkersOptions;
-  /** The sources of `config`. Default: none, so that the catalog cannot be changed. */
+  /** Sources of `config`; absent: there are none, so the catalog cannot be changed. */
   readonly node?: NodeConfig;
-  /** For tests: the time in milliseconds after which a pushed revision of the catalog is in force. */
+  /** For tests: milliseconds until a pushed revision of the catalog is in force. */
   readonly revisionLeadMs?: number;
-  /** The keys of this process for sealed secrets. Default: none. @throws SealingKeyError */
+  /** Keys of this process for sealed secrets; absent: none. @throws SealingKeyError */
   readonly sealingKeys?: () => readonly SealingKey[];
-  /** Records the source of `config` and later loads. Default: `config` comes from no file. */
+  /** Status of the source of `config`, and of later loads; absent: `config` comes from no file. */
   readonly configLoads?: ConfigLoads;
   /** Aborts a start that waits for locks of other processes. */
   readonly stopped?: AbortSignal;
-  /** In tests, each management response is checked against its schema. */
+  /** For tests: whether every management response is checked against its schema. */
   readonly checksResponses?: boolean;
   /** For tests. */
   readonly hashCost?: HashCost;
@@ -72,7 +72,7 @@ export interface GatewayOptions {
   readonly usageIntervalMs?: number;
 }
 
-/** Services of the primary process. */
+/** What the primary process does for a worker. */
 export interface WorkerOptions {
   readonly part: Part;
   readonly guesses: Guesses;

@@ -43,7 +43,7 @@ import { configOfWorker, refusalsRecorded, setBodyBudgets } from './worker-limit
 export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
 /**
- * Wires a gateway, migrates the database, and recovers the calls of earlier processes (`lifecycle.ts`). `listen` serves it.
+ * Creates a gateway, migrates the database, and recovers the calls of earlier processes (`lifecycle.ts`). `listen` serves it.
  * @throws if an admin token could be guessed, or the database cannot be migrated or recovered; DemoMarkError if only one of database and
  * gateway is the demo's
  */
@@ -56,7 +56,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const nodeId = ids.next('node');
   const part = options.worker?.part ?? WHOLE;
-  // Tracing is created first: if its packages are not installed, nothing has to be closed yet.
+  // Tracing comes first: if its packages are not installed, there is nothing to close yet.
   const traces =
     config.tracing === undefined
       ? null
@@ -133,14 +133,14 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     logger,
     recordedMax: refusalsRecorded(part),
   });
-  // Observers receive each report in this order.
+  // Observers in the order in which they receive each report.
   const requestObservers = [
     createRequestLog(logger, () => settings.current.config.log.requests),
     metrics.observers.request,
     createChargeWarnings(logger, unpricedUses),
     createRefusalRecords(refusals, {
       isOff: () => settings.current.config.retention.refusals === 0,
-      // Contract 4.10.
+      // Contract 4.10 requires this.
       exceptOperation: BALANCE_QUERY,
     }),
     ...(traces === null ? [] : [traces.observer]),

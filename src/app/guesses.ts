@@ -25,10 +25,10 @@ export function createGuesses(monotonicMs: () => number, hashCost?: HashCost): G
   };
 }
 
-/** `null` if the queue of hashes is full. */
+/** A result of hashing; `null` if the queue of hashes is full. */
 type Hashed<Result> = { readonly result: Result } | null;
 
-/** The primary handles these requests of its workers. */
+/** Handlers with which the primary serves its workers. */
 export function guessHandlers({ attempts, passwords, vouchers, changes }: Guesses): Handlers {
   return {
     'attempts.begin': (person: string | null, network: string) => attempts.begin(person, network),

@@ -19,18 +19,15 @@ import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import type { RefusalsStore } from '../requests/refusals-store.ts';
 
-/** A task must not hold locks for which other transactions wait long. */
+/** A regular task. It must not hold locks for which other transactions wait long. */
 interface HousekeepingTask {
-  /** The log shows this name. */
+  /** Name in the log. */
   readonly name: string;
-  /** Absent for a task of the directory or the node. Tasks of one partition run one at a time. */
+  /** Partition of the task; absent: it is for the directory or the node. Tasks of one partition run one at a time. */
   readonly partition?: number;
-  /** True if the task is tried once before the first call. */
+  /** Whether the task is tried once before the first call. */
   readonly isBeforeCalls?: boolean;
-  /**
-   * Returns false if work remains; other results are ignored. The gateway waits for the task before it stops, so the task must end early
-   * when the signal aborts.
-   */
+  /** Runs the task. Returns false if work is left; other results are ignored. It must end early when the signal aborts. */
   run(signal: AbortSignal): Promise<unknown>;
 }
 
@@ -41,7 +38,7 @@ interface HousekeepingOptions {
 }
 
 interface HousekeepingTiming {
-  /** The first round would otherwise compete with the first calls for the database. */
+  /** Delay of the first round, which would otherwise compete with the first calls for the database. */
   readonly startDelayMs?: number;
   readonly roundMs?: number;
   readonly retryMs?: number;
@@ -51,7 +48,7 @@ const START_DELAY_MS = 5_000;
 const ROUND_MS = 3_600_000;
 const RETRY_MS = 30_000;
 
-/** The delay doubles with each consecutive failure, up to the usual interval. */
+/** Returns when a task runs again. After each failure in a row, the delay doubles, up to the usual interval. */
 export function nextRunInMs(
   failures: number,
   { roundMs, retryMs }: Required<Omit<HousekeepingTiming, 'startDelayMs'>>,
@@ -65,14 +62,14 @@ interface Scheduled {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Runs hourly tasks. A failure is logged once and retried sooner; it affects no other task and never prevents a start. */
+/** Runs tasks every hour. A failure is logged once and the task is retried sooner; it affects no other task and never prevents a start. */
 export class Housekeeping {
   readonly #all: readonly Scheduled[];
   readonly #logger: Logger;
   readonly #startDelayMs: number;
   readonly #times: Required<Omit<HousekeepingTiming, 'startDelayMs'>>;
   readonly #stopping = new AbortController();
-  /** Tasks of one partition share a connection pool, so they run in sequence. The first partition shares its pool with the directory. */
+  /** Last run in each partition. Tasks of one partition run one after another, because they share a connection pool. */
   readonly #last = new Map<number, Promise<void>>();
   #startTimer: NodeJS.Timeout | undefined;
 
@@ -83,7 +80,7 @@ export class Housekeeping {
     this.#times = { roundMs: timing.roundMs ?? ROUND_MS, retryMs: timing.retryMs ?? RETRY_MS };
   }
 
-  /** Runs the tasks that precede the first call, and schedules the others. Never throws. */
+  /** Runs the tasks that must precede the first call, and schedules the others. Never throws. */
   async start(): Promise<void> {
     await this.#runAll(this.#all.filter(({ task }) => task.isBeforeCalls));
     const others = this.#all.filter(({ task }) => !task.isBeforeCalls);
@@ -96,7 +93,7 @@ export class Housekeeping {
     await this.#runAll(this.#all);
   }
 
-  /** Resolves when no task is running. */
+  /** Stops. Resolves when no task runs any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#startTimer);
@@ -146,22 +143,22 @@ interface PartitionStores {
 }
 
 interface HousekeepingDependencies {
-  /** This node estimates the database's clock. */
+  /** This node's estimate of the database's clock. */
   readonly databaseClock: Clock;
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
-  /** The index is the partition number. */
+  /** Stores by partition number. */
   readonly partitions: readonly PartitionStores[];
   readonly nodes: Pick<NodeStore, 'forget'>;
   readonly endedKeys: EndedKeyStore;
-  /** True if this process has not opened all partitions of the database. */
+  /** Whether the database has partitions that this process has not opened. */
   readonly hasUnopenedPartitions: () => boolean;
   readonly refusals: Pick<RefusalsStore, 'deleteBefore'>;
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly clock: Clock;
-  /** In milliseconds. */
+  /** Retention times in milliseconds. */
   readonly retention: () => Config['retention'];
-  /** Adapts budgets of request bodies to the available memory and disk space. */
+  /** Adapts the budgets of request bodies to the available memory and disk space. */
   readonly setBodyBudgets: () => Promise<void>;
 }
 
@@ -172,7 +169,7 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
   const pool = deps.directory.pool('housekeeping');
   const changes = createChangesStore(pool);
   const testNowMs = (): number | null => deps.testDatabaseClock?.nowMs() ?? null;
-  /** Each partition's task fails and is retried alone. */
+  /** Creates a task for each partition, so that each one fails and is retried alone. */
   const inEach = (
     name: string,
     run: (stores: PartitionStores, signal: AbortSignal) => Promise<unknown>,
@@ -185,16 +182,16 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
       ...when,
     }));
   return [
-    { name: 'budgets of bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
-    // A call record without a monthly table goes into the default partition and stays there.
-    ...inEach('months of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
+    { name: 'memory budgets of request bodies', isBeforeCalls: true, run: deps.setBodyBudgets },
+    // Without a table for its month, a call record would go to the default partition and stay there.
+    ...inEach('monthly tables of call records', ({ calls }) => calls.prepareMonths(new Date(databaseClock.nowMs())), {
       isBeforeCalls: true,
     }),
-    ...inEach('ids of requests', ({ calls }) => calls.summariseRequestIds(new Date(databaseClock.nowMs()))),
+    ...inEach('summaries of request ids', ({ calls }) => calls.summariseRequestIds(new Date(databaseClock.nowMs()))),
     ...inEach('continuation keys', ({ continuationKeys }, signal) =>
       continuationKeys.deleteBefore(oldestContinuationKey(databaseClock.nowMs()), signal),
     ),
-    ...inEach('slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
+    ...inEach('expired slots of plans', ({ subscriptions }, signal) => subscriptions.forgetSlots(testNowMs(), signal)),
     ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
     ...inEach('latency of routes', ({ latency }, signal) =>
       latency.deleteBefore(databaseClock.nowMs() - deps.retention().latency, signal),
@@ -210,20 +207,20 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     { name: 'dead nodes', run: () => deps.nodes.forget() },
     {
       name: 'ended keys',
-      // Only a node with all partitions open can tell whether a key is still referenced.
+      // A node must have opened all partitions to know whether a key is still referenced.
       run: async (signal) =>
         deps.hasUnopenedPartitions()
           ? undefined
           : deps.endedKeys.forgetEndedBefore(databaseClock.nowMs() - ENDED_KEYS_KEPT_DAYS * DAY_MS, signal),
     },
-    // The first run may take long, so this task is last.
+    // Last, because its first run may take long.
     ...inEach('call records of past months', ({ dropping }, signal) => dropping.run(signal)),
     ...peopleTasks(pool, deps.clock),
   ];
 }
 
 function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
-  // Deletion does not use session times.
+  // Session times do not matter here: this store only deletes.
   const sessions = createSessionStore(pool, () => ({ idleMs: 0, maxMs: 0 }));
   const links = createLinkStore(pool);
   const flows = createOidcFlowStore(pool);
@@ -234,7 +231,7 @@ function peopleTasks(pool: DirectoryPool, clock: Clock): HousekeepingTask[] {
     { name: 'expired links', run: (signal) => links.deleteExpired(clock.nowMs(), signal) },
     { name: 'abandoned sign-ins', run: (signal) => flows.deleteExpired(clock.nowMs(), signal) },
     {
-      name: 'objects that expired tokens created',
+      name: 'users and tokens of expired tokens',
       async run() {
         const nowMs = clock.nowMs();
         for (const id of await tokens.listEnded(nowMs)) await tokens.revoke(id, new Date(nowMs), false);

@@ -24,13 +24,10 @@ type CallAccounting = Pick<
   | 'callsUnresolved'
 > & { readonly questions: Pick<Questions, 'isDown' | 'stop'> };
 
-/** Housekeeping tasks run in each partition separately (`housekeeping.ts`). */
+/** Accounting of all partitions as one, without housekeeping, which runs in each partition separately (`housekeeping.ts`). */
 type JoinedAccounting = Omit<PartitionAccounting, 'questions' | 'housekeeping'> & Pick<CallAccounting, 'questions'>;
 
-/**
- * An operation on an account goes to its partition, an operation on all accounts to every partition. A single partition is returned
- * unchanged.
- */
+/** Joins partitions: an operation on an account goes to its partition, an operation on all accounts to every partition. */
 export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccounting {
   const { all } = routes;
   if (all.length === 1) return all[0]!;
@@ -48,9 +45,9 @@ export function joinPartitions(routes: Routes<PartitionAccounting>): JoinedAccou
       subscriptions: routedSubscriptions(routes.map(({ balances }) => balances.subscriptions)),
       keyBudgets: routedKeyBudgets(routes.map(({ balances }) => balances.keyBudgets)),
     },
-    // Key uses are noted in the background, so a failed or slow partition does not delay the others.
+    // Recorded in the background, so that a partition that fails or is slow does not delay the others.
     keyUses: {
-      // If the account's partition cannot be found, this use is lost; the next one is noted again.
+      // If the partition of the account cannot be found, this use is lost; the next one is recorded again.
       note: (accountId, keyId) => void noteUse(accountId, keyId).catch(() => undefined),
       async stop() {
         await Promise.all(all.map(({ keyUses }) => keyUses.stop()));
@@ -96,7 +93,7 @@ function joinCalls(routes: Routes<PartitionAccounting>): CallAccounting {
     await Promise.all(all.map(work));
   };
 
-  /** @throws GatewayError `databaseDown` if the directory does not respond */
+  /** Returns the partition of an account. @throws GatewayError `databaseDown` if the directory does not respond */
   async function of(accountId: string): Promise<PartitionAccounting> {
     try {
       return await routes.of(accountId);

@@ -29,7 +29,7 @@ export async function prepareDatabases(options: GatewayOptions): Promise<void> {
   await setDemoMark(databases.directory, servedAs);
 }
 
-/** Also opens partitions that other processes add at the same time. */
+/** Opens partitions, including those that other processes add at the same time. */
 async function openPartitions({ config, databases, logger, stopped }: GatewayOptions): Promise<void> {
   const waits = { onWaiting: (message: string): void => logger.warn({}, message), stopped };
   await migrateAll(databases, waits);
@@ -48,27 +48,27 @@ async function openPartitions({ config, databases, logger, stopped }: GatewayOpt
 interface StartDependencies {
   readonly accounting: Accounting;
   readonly housekeeping: Housekeeping;
-  /** True if no other process can use the database, because it is local. */
+  /** Whether no other process can use the database, because it is local. */
   readonly isOnlyNode: boolean;
   readonly removeOldUploads: () => Promise<unknown>;
 }
 
 /**
- * Recovers the work of earlier processes before the first call. Settlement records in journals come first, because those outcomes are
- * known; calls of dead nodes, housekeeping, and uploads on disk follow.
- * @throws if a phase fails; everything that was started is stopped by then
+ * Recovers the work of earlier processes before the first call. Settlement records in journals come first, because their outcomes are
+ * known. Then come calls of dead nodes, housekeeping, and uploads on disk.
+ * @throws if a phase fails; everything that was started is then stopped
  */
 export async function recoverAndStart({ accounting, housekeeping, ...deps }: StartDependencies): Promise<void> {
   const { addedPartitions, settlement, reservations, storedResponses, nodes } = accounting;
   try {
     const unsettled = await settlement.recover();
     if (deps.isOnlyNode) {
-      // All calls in flight belong to dead processes.
+      // All calls in flight belong to processes that are dead.
       await accounting.resolveDeadCalls(0);
       if (unsettled === 0) await storedResponses.freeLeftClaims();
     }
     await nodes.start(deps.isOnlyNode);
-    // From here on, partitions that others add stay empty until this node has stopped. Those added before may have accounts already.
+    // From now on, partitions that others add stay empty until this node has stopped. Those added before may have accounts already.
     if (addedPartitions.count > 0) throw addedMeanwhile(addedPartitions.opened);
     await housekeeping.start();
     await deps.removeOldUploads();
@@ -96,7 +96,7 @@ interface ShutDownDependencies {
 }
 
 /**
- * Shuts down a gateway that already refuses new calls: the server with the calls in flight, background writers, the components that both
+ * Shuts down a gateway that already refuses new calls, in this order: server and calls in flight, background writers, components that both
  * used, metrics, and finally the database.
  */
 export async function shutDown(deps: ShutDownDependencies): Promise<void> {
@@ -106,7 +106,7 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   storedResponses.stopWaiting();
   const keptHouse = deps.housekeeping.stop();
   const { shutdownTimeout } = settings.current.config.server;
-  // A call may continue after its client has left, so it can outlive the server's connections.
+  // A call may continue after its client has left, and so last longer than the server's connections.
   const cutOff = setTimeout(() => {
     logger.warn({ calls: settings.requestsInFlight }, 'the shutdown ended calls that were still in flight');
     settings.cutOff();
@@ -132,6 +132,6 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   accounting.questions.stop();
   accounting.directoryQuestions.stop();
   await deps.metrics.close();
-  // This closes the partitions too.
+  // Closes the partitions, too.
   await deps.directory.close();
 }

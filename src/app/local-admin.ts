@@ -15,6 +15,7 @@ import { createChangesStore } from '../changes/changes-store.ts';
 import { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { CatalogReader } from '../config/revisions/catalog-reader.ts';
+import { findInitialCatalog } from '../config/revisions/initial-catalog.ts';
 import { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { createRevisionStore, type RevisionStore } from '../config/revisions/revisions-store.ts';
 import { CATALOG_SECTIONS, type Config } from '../config/schema.ts';
@@ -48,12 +49,12 @@ interface LocalAdmin {
 }
 
 /**
- * The admin API for a command that opens the database itself: stores and endpoints, called without a socket. It does no housekeeping and no
- * recovery, and it does not migrate the schema.
+ * Creates the admin API for a command that opens the database itself: stores and endpoints, which are called without a socket. It does no
+ * housekeeping and no recovery, and it does not migrate the schema.
  *
- * @param given the configuration of the command. A catalog of the database is read from there.
- * @param localUser the user of the command line, for the audit log.
- * @param databases must have the schema of this program; `close` leaves them open.
+ * @param given the configuration of the command; a catalog in the database is read from there
+ * @param localUser user of the command line, for the audit log
+ * @param databases must have the schema of this program; `close` leaves them open
  */
 export async function createLocalAdmin(
   given: Config,
@@ -68,7 +69,7 @@ export async function createLocalAdmin(
   const nodeCatalog = new NodeCatalog(node, given.catalog);
   const catalogReader = new CatalogReader(nodeCatalog, { isServing: false });
   const revisions = createRevisionStore(directory);
-  const config = await withCatalogOfDatabase(given, revisions, catalogReader);
+  const config = await withCatalogOfDatabase(given, { revisions, catalogReader, node });
   const clock = systemClock;
   const monotonicMs = () => performance.now();
   const ids = createIds(clock);
@@ -87,7 +88,7 @@ export async function createLocalAdmin(
     limits: config.server,
   });
   const placed = createAccountPartitionStore(directory);
-  // A command can wait for the database, so there is no deadline.
+  // There is no deadline, because a command can wait for the database.
   const known = createKnownPartitions(placed, { ask: (question) => question(new AbortController().signal) });
   const pools: PlacedPools = {
     directory: requestPool(directory),
@@ -122,7 +123,7 @@ export async function createLocalAdmin(
     settings: () => settings,
     adminTokens: createAdminTokensStore(directory),
     changes,
-    // This process has no key cache. The database notifies running gateways of changed keys and accounts.
+    // This process caches no keys. The database notifies running gateways of changed keys and accounts.
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
@@ -140,20 +141,20 @@ export async function createLocalAdmin(
     catalogReader,
     revisions,
     unpricedUses: () => [],
-    // Only a process that calls providers knows which credentials work.
+    // The list is empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
     clock,
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),
     periods: () => runningPeriods(settings.localTime, clock.nowMs()),
-    // The audit pauses between its steps, because gateways may be using the database.
+    // Pauses between its steps, because gateways may be using the database.
     auditLedger: (given) => auditLedger(databases, { ...given, pace: systemPace() }),
   });
   registerAdmin(app, adminParts, createGuard({ tokens: [token], localToken: token, readers: [] }, limits), {
     ...limits,
     changes: createAuditLog({ store: changes, clock, ids, logger }),
     changeCounts: guesses.changes,
-    // The operator at this terminal sees the change.
+    // Does nothing: the operator at this terminal sees the change.
     onChange: () => undefined,
     checksResponses: false,
     shares: null,
@@ -162,11 +163,24 @@ export async function createLocalAdmin(
   return { client: localAdminClient(app, token, localUser), close: () => app.close() };
 }
 
-/** The configuration with the revision in force. If that is not valid here, the command has no models and plans, as without a revision. */
-async function withCatalogOfDatabase(config: Config, revisions: RevisionStore, reader: CatalogReader): Promise<Config> {
+interface CatalogSources {
+  readonly revisions: RevisionStore;
+  readonly catalogReader: CatalogReader;
+  readonly node: NodeConfig | null;
+}
+
+/**
+ * Returns the configuration with the revision in force, or with the initial catalog if there is none yet. If the text is not valid on this
+ * machine, the command has no models and plans.
+ */
+async function withCatalogOfDatabase(
+  config: Config,
+  { revisions, catalogReader, node }: CatalogSources,
+): Promise<Config> {
   if (config.catalog === 'file') return config;
   const { current } = await revisions.latest();
-  const whole = current === null ? null : reader.read(current.text);
+  const catalog = current ?? (node && findInitialCatalog(config, node.file));
+  const whole = catalog === null ? null : catalogReader.read(catalog.text);
   if (whole === null) return config;
   return { ...config, ...Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, whole[name]])) };
 }

@@ -63,7 +63,7 @@ interface ManagementDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly guesses: Guesses;
-  /** The OpenAPI document describes them too. */
+  /** Public endpoints, which the OpenAPI document describes, too. */
   readonly publicTable: readonly Endpoint[];
   readonly clock: Clock;
   readonly monotonicMs: () => number;
@@ -72,7 +72,7 @@ interface ManagementDependencies {
 }
 
 export class ManagementApis {
-  /** Also decides who may read the metrics. */
+  /** Authenticates requests, also those for metrics. */
   readonly guard: Guard;
   readonly notices: Notices;
   readonly reloadLog: ReloadLog;

@@ -31,7 +31,7 @@ import type { Notices } from './notices.ts';
 /** How long `/readyz` waits for the database. */
 const READINESS_MS = 1_000;
 
-/** Concurrent callers share one ping. */
+/** Returns a function that tells whether the database responds. Concurrent callers share one ping. */
 export function createReadiness(ping: () => Promise<unknown>, timeoutMs = READINESS_MS): () => Promise<boolean> {
   const inTime = new InTime(timeoutMs);
   const ask = shareInFlight(() =>
@@ -57,9 +57,9 @@ export class NodeStatus {
   readonly #catalog: StatusDependencies['catalog'];
   readonly #clock: Clock;
   #isCloseAnnounced = false;
-  /** `isInForce`: the configuration file is valid and in force. */
+  /** Results of reading the configuration file. `isInForce`: it is valid and in force. */
   reload: NodeFigures['reload'];
-  /** A node that has lost a partition still serves the accounts of the others, so only the directory is tested. */
+  /** Whether the directory responds. A node without one of the partitions still serves the accounts of the others. */
   readonly isDatabaseUp: () => Promise<boolean>;
 
   constructor({ directory, accounting, catalog, clock }: StatusDependencies) {
@@ -72,12 +72,12 @@ export class NodeStatus {
     );
   }
 
-  /** A database that is down does not change this value. */
+  /** Whether the node takes calls, even if the database is down. */
   get takesCalls(): boolean {
     return !this.#isCloseAnnounced && this.#accounting.settlement.canTakeCalls;
   }
 
-  /** The readiness of this process alone, even in a worker. */
+  /** Readiness of this process alone, also in a worker. */
   readonly readReadiness = async (): Promise<Readiness> => {
     const { databaseClock, addedPartitions } = this.#accounting;
     const isReady = this.takesCalls && (await this.isDatabaseUp());
@@ -87,7 +87,7 @@ export class NodeStatus {
     return { isReady, detail: [...(this.#isCloseAnnounced ? [CLOSE_ANNOUNCED] : []), ...warnings] };
   };
 
-  /** The node stops being ready but keeps serving calls. */
+  /** Makes the node unready; it still serves calls. */
   announceClose(): void {
     this.#isCloseAnnounced = true;
   }
@@ -116,7 +116,7 @@ interface MeasuredNode {
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
   readonly catalog: Pick<NodeCatalog, 'follower'>;
-  /** The number of workers that the gateway was started with; 1 for a single process. */
+  /** Number of workers with which the gateway was started; 1 for a single process. */
   readonly workers: number;
   readonly clock: Clock;
 }
@@ -207,14 +207,14 @@ interface ServedMetricsDependencies {
   readonly app: FastifyInstance;
   readonly metrics: Metrics;
   readonly readNode: () => Promise<NodeFigures>;
-  /** `close` stops it. */
+  /** Measures delays; `close` stops it. */
   readonly eventLoop: EventLoopMonitor;
   /** Decides who may read the metrics at the gateway's own address. */
   readonly guard: Guard;
-  /** Serves metrics without a token. */
+  /** Address at which metrics are served without a token; absent: none. */
   readonly address: MetricsServerOptions['address'] | undefined;
   readonly status: NodeStatus;
-  /** In a worker, the primary serves the metrics of all workers. */
+  /** Present in a worker, whose metrics the primary serves together with those of the others. */
   readonly worker: WorkerOptions | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -241,10 +241,10 @@ export class ServedMetrics {
         : createMetricsServer({ address, scrape, readReadiness, clock, ids, logger });
   }
 
-  /** The metrics of this process alone. */
+  /** Metrics of this process alone. */
   readonly report = (): Promise<MetricsReport> => this.#metrics.report(this.#readNode);
 
-  /** Starts the server without a token and returns its address; `null` if none is configured. */
+  /** Serves metrics without a token. Returns the address; `null` if none is configured. */
   async listen(): Promise<string | null> {
     return (await this.#server?.listen()) ?? null;
   }

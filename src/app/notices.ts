@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { PartitionedDatabases } from '../db/home-pools.ts';
 import type { BackgroundJob } from '../lib/background-job.ts';
@@ -31,7 +32,7 @@ import type { RouteHealth } from '../providers/routing/health.ts';
 export interface NoticeOptions {
   readonly intervalMs?: number;
   readonly resolve?: Resolve;
-  /** The deadline of one delivery attempt. */
+  /** Time limit of an attempt to deliver. */
   readonly deadlineMs?: number;
   readonly graceMs?: number;
 }
@@ -42,9 +43,10 @@ interface NoticesDependencies {
   readonly adminPools: PlacedPools;
   readonly settings: SettingsInForce;
   readonly health: RouteHealth;
+  readonly catalog: Pick<NodeCatalog, 'follower'>;
   readonly nodeId: string;
   readonly clock: Clock;
-  /** This node estimates the database's clock. */
+  /** This node's estimate of the database's clock. */
   readonly databaseClock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -63,7 +65,7 @@ export class Notices {
   readonly #linkMailer: ReturnType<typeof createLinkMailer>;
 
   constructor(deps: NoticesDependencies) {
-    const { databases, adminPools, settings, health, clock, databaseClock, ids, logger, options } = deps;
+    const { databases, adminPools, settings, health, catalog, clock, databaseClock, ids, logger, options } = deps;
     const pool = databases.directory.pool('notices');
     const config = (): Config => settings.current.config;
     const allowed = allowedNetworks(config);
@@ -114,7 +116,8 @@ export class Notices {
       ...found,
       store: createNoticeStore(pool),
       terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
-      status: () => nodeStatus(settings.current, health, clock.nowMs()),
+      status: () =>
+        nodeStatus(settings.current, { health, revisions: catalog.follower?.status ?? null, nowMs: clock.nowMs() }),
       watch: new NodeWatch(deps.nodeId),
       clock: databaseClock,
       logger,
@@ -134,7 +137,7 @@ export class Notices {
 
   readonly figures = (): DeliveryFigures => this.#dispatcher.figures;
 
-  /** Mails a one-time link if mail is configured and the recipient's address is known. */
+  /** Mails a one-time link if mail is configured and the recipient has an address. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
   readonly countMail: CountMail = async (accountId, email) => {
@@ -150,7 +153,7 @@ export class Notices {
   /** For tests. */
   async settle(): Promise<void> {
     const rounds = await Promise.allSettled(this.#finders.map((finder) => finder.round()));
-    // Notices are sent even if one finder fails.
+    // Delivers notices even if a finder has failed.
     await this.#dispatcher.settle();
     const failed = rounds.find((round) => round.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -163,7 +166,7 @@ export class Notices {
   }
 }
 
-/** A running gateway sends the notices that a command queues. */
+/** Creates webhooks for a command. A running gateway sends the notices that it queues. */
 export function createLocalWebhooks(config: Config, pools: PlacedPools, clock: Clock, ids: Ids): Webhooks {
   return createWebhooks({
     store: createEndpointStore(pools.directory),

@@ -44,9 +44,9 @@ import { systemPace } from '../lib/pace.ts';
 import type { NodeObservers } from '../telemetry/metrics.ts';
 
 export interface PartitionAccountingDependencies {
-  /** Of the directory, only the list of dead nodes is read. */
+  /** Databases. Of the directory, only the list of dead nodes is read. */
   readonly databases: HomeDatabases;
-  /** Error messages show it; `null` if there is only one partition. */
+  /** Partition number for error messages; `null` if there is only one partition. */
   readonly number: number | null;
   readonly settings: SettingsInForce;
   /** Identifies this process in reservations and journals. */
@@ -55,11 +55,11 @@ export interface PartitionAccountingDependencies {
   /** For tests: replaces the database's clock. */
   readonly testDatabaseClock: Clock | undefined;
   readonly databaseClock: DatabaseClock;
-  /** Settles this partition's records in the journals of dead nodes on this machine. */
+  /** Settles records of this partition that are in the journals of dead nodes on this machine. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Request bodies and stored responses share this budget. */
+  /** Budget for stored responses and request bodies. */
   readonly budget: StoredResponseBudget;
   /** For tests. */
   readonly usageIntervalMs: number | undefined;
@@ -69,7 +69,7 @@ export interface PartitionAccountingDependencies {
 
 export type PartitionAccounting = ReturnType<typeof createPartitionAccounting>;
 
-/** Wires the calls of a partition from admission to settlement, its query deadlines, recovery and stores. Nothing is started. */
+/** Creates what calls of a partition need, from admission to settlement, with deadlines of queries, recovery and stores. Starts nothing. */
 export function createPartitionAccounting(deps: PartitionAccountingDependencies) {
   const { databases, settings, nodeId, clock, testDatabaseClock, databaseClock, ids, logger, budget, observers } = deps;
   const { partition } = databases;

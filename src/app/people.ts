@@ -25,7 +25,7 @@ import type { Guesses } from './guesses.ts';
 interface PeopleDependencies {
   readonly directory: Pick<DirectoryDatabase, 'pool'>;
   readonly config: () => Config;
-  /** Links contain the listening address if no public address is configured. */
+  /** Returns the listening address, which links have if no public address is configured. */
   readonly ownUrl: () => string;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
@@ -33,9 +33,9 @@ interface PeopleDependencies {
   readonly guesses: Pick<Guesses, 'attempts' | 'passwords'>;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** If absent, the creator of a link passes it on. */
+  /** Mails a link; absent: its creator passes it on. */
   readonly deliverLink?: DeliverLink;
-  /** Absent if no mail is sent. */
+  /** Counts mails; absent: no mail is sent. */
   readonly countMail?: CountMail;
 }
 

@@ -3,6 +3,7 @@ import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import { CatalogFollower, type FollowedSecrets, type FollowerOptions } from '../config/revisions/follower.ts';
+import { insertFirstRevision } from '../config/revisions/initial-catalog.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
 import type { Config } from '../config/schema.ts';
@@ -42,9 +43,9 @@ interface GatewayDependencies {
 }
 
 interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 'settleMs'> {
-  /** Records later loads. */
+  /** Records each later load of the configuration. */
   readonly loads: ConfigLoads;
-  /** The sealed secrets that the configuration can use. Default: none. */
+  /** The sealed secrets that the configuration can use; absent: none. */
   readonly secrets?: FollowedSecrets;
   /** Called when an operator requests a reload, to tell other workers. */
   readonly onReload?: () => void;
@@ -54,15 +55,15 @@ interface FollowedConfigOptions extends Pick<ConfigWatcherOptions, 'pollMs' | 's
 
 const NO_SECRETS: FollowedSecrets = { areOpen: true, read: async () => false };
 
-/** In place of the database's revisions if the catalog is in the file: only its secrets are in the database. */
+/** Stands for the database's revisions if the catalog is in the file, so that only secrets are read from the database. */
 const NO_REVISIONS: Pick<FollowerOptions, 'store' | 'apply'> = {
   store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null }) },
   apply: () => undefined,
 };
 
-/** A wired gateway, as `serve` and tests use it. */
+/** A complete gateway, as `serve` and tests use it. */
 export class RunningGateway {
-  /** `inject` reaches every address without a socket. */
+  /** Server. Its `inject` reaches every address without a socket. */
   readonly app: FastifyInstance;
   /** Identifies this process in reservations, journals and logs. */
   readonly nodeId: string;
@@ -70,11 +71,11 @@ export class RunningGateway {
   readonly notices: Pick<Notices, 'settle'>;
   /** For tests. */
   readonly housekeeping: Pick<Housekeeping, 'round'>;
-  /** The primary reads the metrics and readiness of this worker. */
+  /** Metrics and readiness of this worker, which the primary reads. */
   readonly own: { readonly report: () => Promise<MetricsReport>; readonly readReadiness: ReadReadiness };
   readonly #deps: GatewayDependencies;
   #metricsUrl: string | null = null;
-  /** Set if the catalog is in the file. */
+  /** Follows sealed secrets if the catalog is in the file; otherwise `null`. */
   #secretsFollower: CatalogFollower | null = null;
 
   constructor(deps: GatewayDependencies) {
@@ -86,7 +87,7 @@ export class RunningGateway {
     this.own = { report: deps.servedMetrics.report, readReadiness: deps.status.readReadiness };
   }
 
-  /** Returns the address, such as `http://127.0.0.1:8080`. */
+  /** Starts to listen. Returns the address, such as `http://127.0.0.1:8080`. */
   async listen(): Promise<string> {
     const { host, port } = this.#deps.settings.current.config.server;
     await this.app.listen({ host, port });
@@ -94,12 +95,12 @@ export class RunningGateway {
     return addressOf(this.app, host);
   }
 
-  /** Serves metrics without a token; `null` before `listen`, or if not configured. */
+  /** Address of metrics without a token; `null` before `listen`, or if none is configured. */
   get metricsUrl(): string | null {
     return this.#metricsUrl;
   }
 
-  /** Calls of an account in this node's admission queue. */
+  /** Returns the number of an account's calls in this node's admission queue. */
   callsWaiting(accountId: string): number {
     return this.#deps.publicApi.admissionQueue.waiting(accountId);
   }
@@ -107,11 +108,11 @@ export class RunningGateway {
   /**
    * Applies another configuration to calls that begin from now on. The listening address and the database stay the same.
    *
-   * @param fromMs the instant of the database's clock from which its prices are in force; `null`: from now on
+   * @param fromMs instant of the database's clock from which its prices are in force; `null`: from now on
    */
   reload(next: Config, fromMs: number | null = null): void {
     const { part, settings, health, publicApi, management, status, updateBodyBudgets } = this.#deps;
-    // All workers reload the same file, so only the first one records the reload. The push of a revision is recorded already.
+    // All workers reload the same file, so only the first one records this. A pushed revision was recorded before.
     if (part.index === 0 && fromMs === null) management.reloadLog.record(settings.current.config, next);
     settings.change(next, fromMs);
     void updateBodyBudgets();
@@ -126,10 +127,10 @@ export class RunningGateway {
   }
 
   /**
-   * Keeps the configuration at its file, at the sealed secrets and, with `catalog: database`, at the revision of the catalog in force. The caller closes
-   * the watcher before the gateway.
+   * Keeps the configuration at its file, at the sealed secrets and, with `catalog: database`, at the revision of the catalog in force. The
+   * caller closes the watcher before the gateway.
    *
-   * @throws ConfigError if the revision in force cannot be used
+   * @throws ConfigError if the revision in force, or the initial catalog of an empty database, cannot be used
    */
   async followConfig(
     current: Config,
@@ -157,6 +158,7 @@ export class RunningGateway {
     try {
       if (current.catalog === 'database') {
         const store = createRevisionStore(databases.directory.pool('probes'));
+        await insertFirstRevision({ store, node, settings: current, nodeId: this.nodeId });
         const apply: FollowerOptions['apply'] = (text, fromMs) => watcher.useCatalog(text, fromMs);
         catalog.follower = this.#follower(node, { secrets, store, apply });
         await catalog.follower.start();
@@ -192,17 +194,17 @@ export class RunningGateway {
     });
   }
 
-  /** Records for the metrics whether the configuration file, as last read, is valid and in force. */
+  /** Records, for the metrics, whether the configuration file that was last read is valid and in force. */
   configDecided(isInForce: boolean): void {
     this.#deps.status.configDecided(isInForce);
   }
 
-  /** Retries refused provider credentials, as a reload does. */
+  /** Tries refused credentials of providers again, as a reload does. */
   retryCredentials(): void {
     this.#deps.settings.retryCredentials();
   }
 
-  /** `/readyz` responds with 503 while calls are still served. Load balancers have the returned time to notice this. */
+  /** Makes `/readyz` respond with 503, while calls are still served. Load balancers have the returned time to notice this. */
   announceClose(): { readonly drainDelayMs: number } {
     this.#deps.status.announceClose();
     return { drainDelayMs: this.#deps.settings.current.config.server.drainDelay };

@@ -42,7 +42,7 @@ interface PublicApiDependencies {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
   readonly bodyBudgets: BodyBudgets;
-  /** Uploads are spooled here. */
+  /** Directory for uploads. */
   readonly spoolDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -103,7 +103,7 @@ export class PublicApi {
   }
 }
 
-/** Concurrent queries share balance reads: per account, at most one read runs and one waits. */
+/** Creates the sources of queries. Concurrent ones share reads of a balance: per account, at most one read runs and one waits. */
 function createQuerySources(
   { balances, periods, databaseNowMs }: Pick<Accounting, 'balances' | 'periods' | 'databaseNowMs'>,
   settings: SettingsInForce,

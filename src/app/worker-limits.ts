@@ -20,7 +20,7 @@ import { type Part, partOf } from '../lib/part.ts';
 import { RECORDED_A_MINUTE } from '../requests/refusal.ts';
 
 /**
- * Divides in-memory limits among workers; the primary assigns connections round-robin, so workers use their shares evenly. The shares add
+ * Divides limits in memory between workers. The primary passes connections round-robin, so workers use their shares evenly. The shares add
  * up to the configured limit, unless a share would be too small for a single call (`settingsBeyond`). Not divided are limits that protect a
  * process from a single request, breakers, notice deliveries, limits in the database, and guesses (`guesses.ts`). The refusal throttle
  * divides its own limit (`http/refusal-throttle.ts`).
@@ -48,7 +48,7 @@ export function configOfWorker(config: Config, part: Part): Config {
   };
 }
 
-/** These settings are too small to divide: each worker gets what one call needs, so together the workers exceed the configured limit. */
+/** Returns settings that are too small to divide: each worker gets what one call needs, so the workers together exceed the setting. */
 export function settingsBeyond({ server, providers }: Config, workers: number): string[] {
   const narrow = Object.entries(providers).filter(([, { connections }]) => connections < workers);
   const { memoryBytes, diskBytes } = largestBodies(server);
@@ -59,7 +59,7 @@ export function settingsBeyond({ server, providers }: Config, workers: number): 
   ];
 }
 
-/** A worker gets at least what one body of the largest size needs. */
+/** Returns the budgets of a worker: at least what one body of the largest size needs. */
 export function budgetsOfWorker(
   { memoryBytes, diskBytes }: BodyBudgetLimits,
   server: Pick<Config['server'], 'bodyLimit' | 'editBodyLimit'>,
@@ -72,7 +72,7 @@ export function budgetsOfWorker(
   };
 }
 
-/** Adapts the budgets of bodies to the configuration and to the available memory and disk. */
+/** Adapts the budgets of bodies to the configuration, and to the available memory and disk space. */
 export async function setBodyBudgets(
   bodyBudgets: BodyBudgets,
   disk: Disk,
@@ -82,7 +82,7 @@ export async function setBodyBudgets(
 ): Promise<void> {
   const freeBytes = await disk.freeBytes(dataDir).catch(() => Number.POSITIVE_INFINITY);
   const { server } = config();
-  // Without a system limit, this is 0 or far more than the machine's memory.
+  // Without a limit of the system, this is 0 or far more than the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
   const whole = {
@@ -98,7 +98,7 @@ function largestBodies({ bodyLimit, editBodyLimit }: Pick<Config['server'], 'bod
 
 /**
  * Limits of each account and user at the management APIs. A console page sends at most ten requests, a fraction of the burst. Requests
- * mostly wait for the database, so two at once leave connections to other tenants.
+ * mostly wait for the database, so two at a time leave connections to other tenants.
  */
 export const TENANT_SHARE = { atOnceMax: 2, waitingMax: 50, burstMs: 5_000, share: 0.5 };
 
@@ -123,10 +123,10 @@ export function refusalsRecorded(part: Part): number {
   return partOf(RECORDED_A_MINUTE, part);
 }
 
-/** With fewer connections, key look-ups would wait for each other. */
+/** Minimum number of connections. With fewer, look-ups of keys would wait for each other. */
 const STATEMENT_CONNECTIONS_MIN = 3;
 
-/** Single statements use these connections. Batches and other pools need few, so their connections are not divided. */
+/** Returns a worker's number of connections for single statements. Other pools need few, so theirs are not divided. */
 export function statementConnections(part: Part): number {
   return Math.max(partOf(STATEMENT_CONNECTIONS_MAX, part), STATEMENT_CONNECTIONS_MIN);
 }

@@ -5,7 +5,7 @@ interface QueueLimits {
 
 interface WaitingCall {
   readonly place: number;
-  /** Returns true if the call was admitted or refused, so the wait is over. */
+  /** Tries to admit the call. Returns false if the call must continue to wait, true if it was admitted or refused. */
   attempt(): Promise<boolean>;
   onGone(listener: () => void): void;
 }
@@ -18,8 +18,8 @@ const RETRY_MS = 500;
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
 /**
- * Queues of calls at a concurrency limit, in the order of arrival. The first call of a queue retries when a call ends on this node, and
- * every `RETRY_MS`.
+ * Queues of calls at a concurrency limit, one per account, in the order of arrival. The first call of a queue retries when a call ends on
+ * this node, and every `RETRY_MS`.
  */
 export function createAdmissionQueue() {
   const queues = new Map<string, { readonly limits: QueueLimits; readonly waiters: Waiter[] }>();
@@ -37,7 +37,7 @@ export function createAdmissionQueue() {
   }
 
   return {
-    /** A call keeps its place while its first admission is tried. */
+    /** Returns the next place in the order of arrival. A call takes its place before its first attempt at admission. */
     arrive: (): number => arrivals++,
     /** `null` if no call of the account waits. */
     limitsOf: (accountId: string): QueueLimits | null => queues.get(accountId)?.limits ?? null,
@@ -46,19 +46,19 @@ export function createAdmissionQueue() {
       return size;
     },
     ended: (accountId: string): void => queues.get(accountId)?.waiters[0]?.wake(),
-    /** Waiting and later calls end with `closed`. */
+    /** From now on, every wait ends with `closed`, also that of later calls. */
     close(): void {
       isClosed = true;
       for (const { waiters } of queues.values()) for (const waiter of waiters) waiter.giveUp('closed');
     },
-    /** Attempts the call whenever it is first in the queue and the limit may have capacity. @throws the error of the attempt */
+    /** Tries to admit the call whenever it is first in the queue. @throws the error of the attempt */
     async wait(accountId: string, limits: QueueLimits, call: WaitingCall): Promise<QueueResult> {
       const queue = queues.get(accountId) ?? { limits, waiters: [] };
       const { waiters } = queue;
       if (waiters.length >= limits.length) return 'full';
       if (isClosed) return 'closed';
       const waiter = new Waiter(call.place);
-      // A call that arrived later may already be in the queue: while calls wait, new ones are queued without an attempt.
+      // Calls that arrived later can be in the queue already, because they join it without an attempt while other calls wait.
       const behind = waiters.findLastIndex(({ place }) => place < call.place);
       waiters.splice(behind + 1, 0, waiter);
       size++;
@@ -66,7 +66,7 @@ export function createAdmissionQueue() {
       const timer = setTimeout(() => waiter.giveUp('late'), limits.waitMs);
       const retry = setInterval(() => waiter.wake(), RETRY_MS);
       try {
-        // A call may have ended since this one was refused.
+        // Between the refusal of this call and now, another call may have ended.
         waiter.wake();
         call.onGone(() => waiter.giveUp('left'));
         for (;;) {
@@ -84,7 +84,7 @@ export function createAdmissionQueue() {
   };
 }
 
-/** A waiter sleeps until it is woken. A wake-up while it is awake is remembered. */
+/** A queued call. It sleeps until it is woken. A wake-up while it is awake is remembered. */
 class Waiter {
   readonly place: number;
   #end: 'late' | 'left' | 'closed' | null = null;
@@ -95,7 +95,7 @@ class Waiter {
     this.place = place;
   }
 
-  /** The first reason counts. */
+  /** Why the wait ended; `null` while it continues. The first reason is kept. */
   get end(): 'late' | 'left' | 'closed' | null {
     return this.#end;
   }

@@ -23,7 +23,7 @@ import type { Settings } from './settings.ts';
 interface AdmissionDependencies {
   readonly reservations: Pick<Reservations, 'admit' | 'look'>;
   readonly queue: AdmissionQueue;
-  /** The clock of reset times. */
+  /** Limits are reset by this clock, so error messages use it too. */
   readonly databaseClock: Clock;
 }
 
@@ -89,7 +89,7 @@ export class CallAdmission {
       },
       onGone: (listener) => client.onGone(listener),
     });
-    // The call was never admitted, so the client may retry it on another node.
+    // The call was not admitted, so the client can safely retry it on another node.
     if (result === 'closed') throw new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     return admission;
   }
@@ -144,6 +144,7 @@ function reservationRequest(call: Call): ReservationRequest {
       requestId: call.requestId,
       priceRule: price.rule,
       startedAtMs: call.startedAtMs,
+      groupId: principal.groupId,
     }),
   };
 }
@@ -154,7 +155,7 @@ const requestSide = ({ fromMs, reservation, groupFactorBasisPoints }: PricingSid
   groupFactorBasisPoints,
 });
 
-/** What the message and headers of a refusal depend on, besides the refusal itself. */
+/** The parts of a request that determine the message and headers of its refusal. */
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
@@ -183,7 +184,7 @@ function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): Gateway
   };
 }
 
-/** Clients can wait until a limit per minute resets, so the error type differs from that of an exhausted quota. */
+/** A limit per minute soon resets, so clients can wait. Its error type therefore differs from that of an exhausted quota. */
 function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
   const { of, max, isOfKey, model } = rate;
   const owner = isOfKey ? 'API key' : 'account';

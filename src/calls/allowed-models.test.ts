@@ -37,7 +37,7 @@ describe('the models that a call may use', () => {
     const all = new Set(['old-large', 'small']);
     assert.equal(refusalOf({ allowedModels: all, memberModels: all, accountModels: all }, { models: all }), null);
     const other = new Set(['small']);
-    const may = 'may not use the model "large". It may use: small.';
+    const may = 'may not use the model "large". Allowed models: small.';
     assert.equal(refusalOf({ allowedModels: other }), `modelNotAllowed: This API key ${may}`);
     assert.equal(refusalOf({ memberModels: other }), `memberModelNotAllowed: This member ${may}`);
     assert.equal(refusalOf({ accountModels: other }), `accountModelNotAllowed: This account ${may}`);

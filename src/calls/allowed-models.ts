@@ -11,12 +11,12 @@ type ModelLists = Pick<Principal, 'allowedModels' | 'memberModels' | 'accountMod
 type GroupCatalog = Pick<Catalog, 'find' | 'group'>;
 
 /**
- * Checks that the allow-lists of a key, of its member, of its account and of the account's group contain a model, under its current id or under an
- * id that is now an alias. `param` is the request field that names the model.
+ * Checks a model against the allow-lists of a key, its member, its account and the account's group. A list allows the model by its current
+ * id or by a former id, which is now an alias.
  *
- * @param catalog the one of the account's group
- * @throws GatewayError `modelNotAllowed`, `memberModelNotAllowed` or `accountModelNotAllowed`, with the models that the key, the member, the account
- * or the group may use.
+ * @param param the request field that names the model
+ * @param catalog the catalog of the account's group
+ * @throws GatewayError `modelNotAllowed`, `memberModelNotAllowed` or `accountModelNotAllowed`, with the models that are allowed
  */
 export function requireAllowedModel(
   model: Model,
@@ -73,10 +73,10 @@ export function isShownModel(
 }
 
 function whichMay(allowed: readonly Model[]): string {
-  if (allowed.length === 0) return 'None of the models that it may use is currently available.';
+  if (allowed.length === 0) return 'None of the allowed models is currently available.';
   const named = allowed.slice(0, NAMED_MAX).map(({ id }) => id);
   const others = allowed.length > named.length ? ` and ${allowed.length - named.length} others` : '';
-  return `It may use: ${named.join(', ')}${others}.`;
+  return `Allowed models: ${named.join(', ')}${others}.`;
 }
 
 export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {
@@ -84,10 +84,11 @@ export interface AllowedModel extends Omit<PricedInnerModel, 'price'> {
 }
 
 /**
- * The inner models that a request names, each with the model of the catalog that prices and admits it.
+ * Returns the inner models that a request names: other models that the provider runs for the call, for example for a tool. Their prices and
+ * limits are those of models in the catalog.
  *
- * @throws GatewayError `invalidRequest`, with the request field, if a name is not allowed: the use of that model would have no price and would
- * not be checked against the plan; the errors of `requireAllowedModel` if the model may not be used.
+ * @throws GatewayError `invalidRequest`, with the request field, if the catalog does not map the name to a model with a price; the errors
+ * of `requireAllowedModel` if the model may not be used
  */
 export function allowInnerModels(
   named: Demand['innerModels'],

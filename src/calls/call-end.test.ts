@@ -38,7 +38,13 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
   const { isTokenLimited = false, priceFactorBasisPoints = 10_000 } = more;
   const call = {
     policy: { context, operation: chat, moneyStatus: 402 },
-    principal: { accountId: 'acc', keyId: 'key', isKeyLimited: more.isKeyLimited ?? false, memberId: null },
+    principal: {
+      accountId: 'acc',
+      keyId: 'key',
+      groupId: 'resellers',
+      isKeyLimited: more.isKeyLimited ?? false,
+      memberId: null,
+    },
     input: {
       isStream: false,
       model: 'large',
@@ -84,6 +90,7 @@ describe('the end of a call', () => {
         accountId: 'acc',
         callId: 'call_1',
         keyId: 'key',
+        groupId: 'resellers',
         context: 'balance',
         operation: 'chat',
         model: 'large',

@@ -23,17 +23,17 @@ export interface CallEnd {
   readonly httpStatus: number | null;
   readonly error: GatewayError | null;
   readonly requestId: string;
-  /** Whether the call counts in windows and limits of calls: true if a successful response had begun, even if nothing is charged. */
+  /** Whether windows and call limits count the call: true if a successful response had begun, even if nothing is charged. */
   readonly counts: boolean;
   readonly firstByteAtMs: number | null;
   readonly continuationKeys: readonly string[];
-  /** Returned to repeats of an idempotent call, without the headers of the call; `null`: repeats run the call again. */
+  /** The response for later requests with the same `Idempotency-Key`, without this call's headers; `null`: they run a new call. */
   readonly response: StoredResponse | null;
 }
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>;
+  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId'>;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
@@ -50,8 +50,8 @@ interface CallAtEnd {
 }
 
 /**
- * Creates everything that the end of a call stores; only this function creates outcomes. The charge covers the reported usage, up to the
- * maximum that the call can have used, at the price and price factor in force at admission.
+ * Creates the record of everything that the end of a call stores. The charge covers the reported usage, up to the maximum that the call can
+ * have used, at the price and price factor in force at admission.
  */
 export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: number): SettlementRecord {
   const { principal, policy, input, callId, model, route, startedAtMs, report } = call;
@@ -66,6 +66,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       accountId: principal.accountId,
       callId,
       keyId: principal.keyId,
+      groupId: principal.groupId,
       context: policy.context,
       operation: policy.operation.name,
       model: model.id,
@@ -128,7 +129,7 @@ function chargeOf(call: CallAtEnd, usage: UsageFacts): CallCharge {
 
 const NO_NAMES: readonly string[] = [];
 
-/** The cost prices were in force when the call began. */
+/** What the operator pays the provider, at the cost prices in force when the call began. */
 function costOf(
   { policy, startedAtMs, route: { providerId } }: CallAtEnd,
   cost: NonNullable<Route['cost']>,
@@ -163,7 +164,7 @@ function chargeNotesOf(
   return chargeNano > reservedNano ? { ...notes, reservedNano: reservedNano.toString() } : notes;
 }
 
-/** Only these headers are valid in every repeat. */
+/** Keeps the call id and the charge as headers; other headers of the call are not valid in a repeated response. */
 function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
   const { callId, startedAtMs, policy } = call;
   const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));

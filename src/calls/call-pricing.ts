@@ -13,11 +13,11 @@ export interface CallPricing {
   readonly inner: readonly (AllowedModel & PricedInnerModel)[];
   /** Maximum use of the call's own model. */
   readonly estimate: ReservationEstimate;
-  /** The amount and tokens that the call reserves: the maximum use of its own model and of the models that its request names in addition. */
+  /** What the call reserves: the maximum use of its own model and of the other models that its request names. */
   readonly reservation: { readonly amountNano: bigint; readonly tokens: number };
 }
 
-/** Prices from an instant of the database's clock on. */
+/** Prices that apply from an instant on. */
 export interface PricingSide extends CallPricing {
   readonly fromMs: number;
 }

@@ -17,7 +17,7 @@ export interface CallRequest {
   readonly client: Client;
   readonly settings: Settings;
   readonly report: CallReport;
-  /** Stores the response for repeats; `null`: the call is not idempotent. */
+  /** Claim of an `Idempotency-Key`, which stores the response for repeated requests; `null`: the request has no such key. */
   claim: Claim | null;
 }
 
@@ -31,7 +31,7 @@ export interface EndpointPolicy {
   readonly moneyStatus: 402 | 429;
 }
 
-/** Present only if the session affects the choice of routes or credentials. */
+/** A conversation whose calls prefer one route and credential. Calls without a choice of routes or credentials have none. */
 export interface CallSession {
   /** Request field that names the session, such as `prompt_cache_key`. */
   readonly source: string;
@@ -43,14 +43,14 @@ export interface CallReport extends ClientTrace {
   readonly clientRequestId: string | null;
   principal: Principal | null;
   isStream: boolean;
-  /** The name can have any length. */
+  /** The model name in the request. Its length is not limited. */
   modelAsked: string | null;
   model: string | null;
   callId: string | null;
-  /** An admitted call gets a record when it ends. */
+  /** True once the call is admitted. Every admitted call gets a record when it ends. */
   isAdmitted: boolean;
   isRepeat: boolean;
-  /** Set when the end of the call is durable. */
+  /** Set once the end of the call is stored durably. */
   outcome: CallOutcome | null;
   chunks: number;
 }

@@ -33,7 +33,7 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
-  /** The admission queue can then admit the account's next call. */
+  /** Called after each call, so that the admission queue can admit the account's next call. */
   readonly onEnded: (accountId: string) => void;
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
@@ -48,7 +48,7 @@ export class CallRunner {
   }
 
   /**
-   * An admitted call ends once: its relay ends it, or it is released here.
+   * Runs a call from preparation to its end. An admitted call ends once: it is settled after its response, or released if it fails.
    * @throws GatewayError if the call is refused or fails before its response has begun
    */
   async run(request: CallRequest): Promise<void> {
@@ -69,7 +69,7 @@ export class CallRunner {
     }
   }
 
-  /** Releases a failed call, unless its relay has ended it. Returns the client's error. */
+  /** Releases the reservation of a failed call that has not ended yet. Returns the error for the client. */
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
@@ -95,7 +95,7 @@ export class CallRunner {
     for (let i = 0; i < candidates.length; i++) {
       const route = candidates[i]!;
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
-      // A client that has left must not pay for a response that it cannot read.
+      // If the client has left before the provider is called, the call fails, so that nothing is charged.
       if (client.isGone) throw new GatewayError('malformedHttp');
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
@@ -148,7 +148,7 @@ export class CallRunner {
     }
   }
 
-  /** The attempt ends before the end of the call is stored. */
+  /** Records one attempt in the trace. The attempt ends when settlement begins. */
   async #traced(call: Call, attempt: Attempt, trace: CallTrace): Promise<void> {
     const { clock } = this.#dependencies;
     const { providerId: provider, providerModel } = call.route;

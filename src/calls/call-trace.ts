@@ -20,7 +20,7 @@ export interface OpenAttempt {
 
 const ATTEMPTS_MAX = 32;
 
-/** Recorded while a call runs; spans are created after the request has been reported. */
+/** Collects the times of a call while it runs. Spans are created from them after the request has been reported. */
 export class CallTrace {
   readonly context: TraceContext;
   /** The client's span, the parent of the request's; `null`: the trace begins here. */
@@ -36,7 +36,7 @@ export class CallTrace {
     this.#nextSpanId = nextSpanId;
   }
 
-  /** The request to the provider needs the id of the attempt. */
+  /** Assigns the span id at the beginning, because the request to the provider contains it. */
   beginAttempt(nowMs: number): OpenAttempt {
     return { spanId: this.#nextSpanId(), startedAtMs: nowMs };
   }
@@ -52,7 +52,7 @@ export interface ClientTrace {
   readonly trace: CallTrace | null;
 }
 
-/** If the attempt is not exported, the client's headers are kept, so that its trace stays connected. */
+/** Trace headers for the provider: those of the attempt, or the client's own if the attempt is not exported. */
 export function traceHeaders(
   { traceparent, tracestate, trace }: ClientTrace,
   attempt: OpenAttempt | null,

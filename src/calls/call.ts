@@ -32,7 +32,7 @@ interface SettlementDependencies {
  * once, with or without a charge.
  */
 export class Call implements ShownHeaders {
-  // Set from the request.
+  // These fields are set from the request.
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly requestHeaders: IncomingHttpHeaders;
@@ -44,34 +44,34 @@ export class Call implements ShownHeaders {
   readonly report: CallReport;
   readonly claim: Claim | null;
 
-  // Set by the preparation.
+  // The fields from here on are set while the call is prepared.
   startedAtMs!: number;
   /** The models as the group of the account calls them. */
   catalog!: Catalog;
   model!: Model;
-  /** There is at least one route. Routes are tried in this order. */
+  /** Routes in the order in which they are tried; at least one. */
   routes!: readonly Route[];
-  /** The provider that signed the newest thinking block; `null`: unknown, or only one provider serves the model. */
+  /** The provider that signed the newest thinking block of the request; `null`: unknown, or only one provider serves the model. */
   signerId: string | null = null;
   /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
-  /** `null`: there is no session, or no choice of routes or credentials. */
+  /** `null` if the request names no session, or if there is only one route and credential. */
   session: CallSession | null = null;
-  /** Other models that the request names. */
+  /** Other models that the request names, such as a model for a tool. */
   inner!: readonly AllowedModel[];
-  /** The prices in force: until the admission by the estimated clock of the database, then by the clock itself. */
+  /** The prices in force. Before admission, this node estimates the database's clock; the admission reads the clock itself. */
   pricing!: CallPricing;
-  /** The prices on each side of a switch of prices that is near; `null`: none is. */
+  /** The prices before and after a price change that is near; `null` if none is near. */
   sides: readonly PricingSide[] | null = null;
 
-  // Set by the admission and the attempts.
+  // The fields from here on are set by admission and attempts.
   route!: Route;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
   /** An instant of the database's clock. */
   #admittedAtMs = 0;
   #permit: RoutePermit | null = null;
-  /** The response headers show what remains for the account. */
+  /** What remains for the account, shown in response headers. */
   #remaining: Remaining = null;
   #chargeNano: bigint | null = null;
   #hasFailed = false;
@@ -92,7 +92,7 @@ export class Call implements ShownHeaders {
     this.#dependencies = dependencies;
   }
 
-  /** The reservation is durable: from now on the call must be ended. */
+  /** Called when the reservation is durable. From then on, `end` or `release` must be called. */
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     if (this.sides !== null) this.pricing = this.sides[admission.side]!;
@@ -112,12 +112,12 @@ export class Call implements ShownHeaders {
     return rates !== null && rates.tokens !== null;
   }
 
-  /** Whether the call has ended, or its end was attempted and failed. False if its settlement record could not be created. */
+  /** Whether the call has ended, or its end was attempted and failed. False if creating its settlement record failed. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** `failure`: the error of the previous attempt. */
+  /** @param failure the error of the previous attempt; `null` for the first one */
   beginAttempt(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
@@ -128,7 +128,7 @@ export class Call implements ShownHeaders {
     this.#permit = permit;
   }
 
-  /** The stream has begun without an error: the route works, however the stream ends. */
+  /** Called when a stream has begun without an error. This proves that the route works, however the stream ends. */
   began(): void {
     this.#permit!.began();
   }
@@ -149,13 +149,13 @@ export class Call implements ShownHeaders {
     try {
       const record = settlementRecord(this, end, endedAtMs);
       const { outcome } = record;
-      // Nothing is settled yet. If the record could not be created, the call can still be released.
+      // Until here, an error in creating the record leaves the call open, and it can still be released.
       this.#isEnded = true;
       const { availableNano } = await settlement.end(record);
       this.#dependencies.onEnded(outcome.accountId);
       this.report.outcome = outcome;
       this.claim?.settled(record.kept);
-      // The headers of a stream show the state at admission, even if the stream has not begun yet.
+      // A stream's headers show the state at admission, because they are sent before settlement.
       if (isFailed || !this.input.isStream) {
         this.#remaining = remainingAfter(this.#remaining, availableNano, end.counts);
         this.#chargeNano = shownCharge(this.policy, outcome.chargeNano);
@@ -172,8 +172,8 @@ export class Call implements ShownHeaders {
   }
 
   /**
-   * Ends a failed call and releases its reservation, with its slots in windows unless the call counts. If the provider may have executed
-   * the call (`mayHaveRun`), repeats get the failure.
+   * Ends a failed call and releases its reservation. The call keeps its slots in windows only if it counts. If the provider may have
+   * executed the call (`mayHaveRun`), later requests with the same `Idempotency-Key` get this failure.
    * @throws if the end could not be made durable
    */
   async release(error: GatewayError, mayHaveRun: boolean, counts: boolean): Promise<void> {
@@ -193,23 +193,23 @@ export class Call implements ShownHeaders {
       await this.end(end);
     } catch (failed) {
       if (!(failed instanceof ClaimLostError)) throw failed;
-      // Another node has the claim and runs the call. Repeats get that result.
+      // Another node has taken the claim and runs the call again. Repeated requests get the result of that run.
       await this.end({ ...end, response: null });
     }
   }
 
-  /** The headers of a non-streaming response differ before and after the call's end. */
+  /** The headers of a non-streaming response show the state after settlement. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
     if (!settings.config.server.callHeaders) return {};
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
-    // The key may be barred from seeing the balance.
+    // Some keys may not see the balance.
     const own = {
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };
-    // A refusal by a limit of the plan has its own plan headers.
+    // If a limit of the plan refuses the call, the error contains its own plan headers.
     if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
     return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
   }
@@ -229,7 +229,7 @@ function storedFailure(failure: GatewayError, requestId: string): StoredResponse
   return { head: { error, callHeaders: {} }, body: null };
 }
 
-/** A call on a plan that does not count releases its slot. */
+/** If a failed call on a plan does not count, its slot is free again. */
 function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
   if (before !== null && 'calls' in before) {
     return counts ? before : { calls: before.calls + 1, windows: [] };

@@ -10,19 +10,23 @@ import type { Route } from '../providers/catalog/catalog.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 
 export interface Continuation {
-  /** `null` if unknown. */
+  /** Provider and model of the state that the call continues, such as an earlier response; `null` if unknown. */
   readonly continuedState: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** The provider of the newest known signed block accepted the earlier blocks, so it is preferred to their providers. */
+  /** Provider and model of the newest signed block that is known. This provider accepted all earlier blocks, so it is the best choice. */
   readonly signed: Pick<ContinuedState, 'model' | 'providerId'> | null;
-  /** Size of the largest response that the call continues; `undefined`: a size is unknown. */
+  /** Size of the largest response that the call continues; `undefined`: the size of one of them is unknown. */
   readonly continuedTokens: number | undefined;
-  /** The first reference to state that no response to this account contained. */
+  /** The first reference to state that was not created by calls of this account. */
   readonly unknown: StateReference | null;
 }
 
 const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
-/** Without a choice of providers (`hasChoice`), only state references are looked up. @throws if the database is down */
+/**
+ * Finds which provider created what the request continues. If only one provider can serve the call (`hasChoice` is false), only explicit
+ * references are looked up.
+ * @throws if the database is down
+ */
 export function findContinuation(
   continuationKeys: Pick<ContinuationKeys, 'find'>,
   accountId: string,
@@ -70,7 +74,8 @@ function sizeOf(
 }
 
 /**
- * All routes if the account owns the state, otherwise routes of providers whose state is configured as shared (`docs/provider-state.md`).
+ * Routes that can read the referenced state: all if the account owns it, otherwise those of providers with shared state
+ * (`docs/provider-state.md`).
  * @throws GatewayError `stateUnknown` or `invalidRequest` if there is no such route
  */
 export function routesToState(
@@ -130,7 +135,7 @@ const NOUNS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'Audio',
 };
 
-/** No account owns this state, because no endpoint creates it. Files that tools created are known from responses. */
+/** State that no endpoint of the gateway creates, so no account can own it. Files that tools created are known from responses. */
 const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   file: 'Files are not implemented; send the content itself or a URL.',
   conversation: 'Conversations are not implemented; send the items themselves, or previous_response_id.',
@@ -138,9 +143,10 @@ const REFUSED: Readonly<Partial<Record<StateKind, string>>> = {
   prompt: 'Stored prompts are not implemented; send the instructions themselves.',
   skill: 'Skills of your own are not implemented.',
   thread: 'Threads are not implemented; send the messages themselves.',
-  tunnel: 'Tunnels belong to the account holder at the provider; use a server on the internet.',
+  tunnel:
+    'Tunnels belong to the account of the operator at the provider and cannot be used; use a server on the internet.',
   connector: 'Connectors of your own are not implemented.',
-  profile: 'Workspaces and user profiles belong to the account holder at the provider.',
+  profile: 'Workspaces and user profiles belong to the account of the operator at the provider and cannot be used.',
   cache: "The content of a provider's cache or memory cannot be referenced; send the content itself.",
   adapter: 'Files and code at a provider cannot be referenced.',
   network: "Addresses in a provider's network cannot be used.",

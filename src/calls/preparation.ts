@@ -28,7 +28,7 @@ interface PreparationDependencies {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly clock: Clock;
-  /** The estimate of the clock that decides which prices are in force. */
+  /** This node's estimate of the database's clock. The database's clock decides which prices are in force. */
   readonly databaseClock: Clock;
   readonly randomSource: RandomSource;
 }
@@ -41,7 +41,7 @@ export class Preparation {
   }
 
   /**
-   * Sets the model, routes, price and estimate of a call.
+   * Sets the model, routes, price and estimate of a call. Returns a promise only if the database must be read.
    * @throws GatewayError, or rejects with it, if no model can serve the call, the key may not use the model, or no route is healthy
    */
   prepare(call: Call): void | Promise<void> {
@@ -55,7 +55,7 @@ export class Preparation {
     this.#plan(call, named, continuation);
   }
 
-  /** If several providers serve the model, or one is drained, it matters which one created the continued state. */
+  /** Whether it matters which provider created the state that the call continues: several serve the model, or one is drained. */
   #isChoice(model: Model, operation: Operation): boolean {
     const routes = model.routes[operation.protocol.name];
     return (
@@ -81,7 +81,7 @@ export class Preparation {
     call.report.callId = call.callId;
   }
 
-  /** Sets the prices of the call, and near a switch of prices those of each side. */
+  /** Sets the price of the call. Near a price change, sets the prices before and after it. */
   #price(call: Call, continued: number): void {
     const { policy, principal, model, input, settings, catalog } = call;
     const { switches } = settings;
@@ -97,7 +97,7 @@ export class Preparation {
     if (sides.length === 0) return;
     call.sides = sides.map((side, index) => ({
       ...pricingOf(call, side, continued),
-      // The first side on which the call is possible applies before its instant too.
+      // If the call is impossible before the first change, the prices after it apply from the beginning.
       fromMs: index === 0 ? Number.NEGATIVE_INFINITY : side.fromMs,
     }));
     call.pricing = call.sides[Math.max(sideAt(call.sides, nowMs), 0)]!;
@@ -106,7 +106,7 @@ export class Preparation {
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
     const { health, drained, randomSource } = this.#dependencies;
     const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
-    // A drained provider may have the unknown state, so drains are ignored.
+    // Without knowledge of who created the state, a drained provider may have it, so drains are ignored.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
@@ -119,7 +119,7 @@ export class Preparation {
   }
 }
 
-/** `null` without a session, affinity, or a choice of routes or credentials. */
+/** Returns the session; `null` if there is none, no affinity, or no choice of routes and credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
   const routes = model.routes[policy.operation.protocol.name];
@@ -132,7 +132,7 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   return { source: by, key };
 }
 
-/** The price of a call on a balance at an instant of the database's clock. The time of day is that of the call's start. */
+/** The price of a call on a balance. Later prices and revisions follow the database's clock, `atMs`; peak hours follow the call's start. */
 function pricingOf(
   { policy, input, model, inner, startedAtMs }: Call,
   { catalog, atMs }: { readonly catalog: Catalog; readonly atMs: number },
@@ -203,7 +203,7 @@ interface Unhealthy {
   readonly settings: Settings;
 }
 
-/** The model of the continued call (contract 4.3). */
+/** The model for a request whose `model` is null: that of the call that it continues (contract 4.3). */
 function restoredModel(continuedState: Continuation['continuedState'], operation: Operation, catalog: Catalog): Model {
   if (continuedState !== null) return catalog.resolve(continuedState.model, operation);
   throw invalidRequest(
@@ -214,7 +214,7 @@ function restoredModel(continuedState: Continuation['continuedState'], operation
 }
 
 /**
- * Listed tools need no price, because agents list them in every request.
+ * Checks that everything which the request asks for has a price. Tools in its list need none, because agents list them in every request.
  * @throws GatewayError `invalidRequest` with the request field that has no price
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {

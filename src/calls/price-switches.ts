@@ -6,27 +6,27 @@ export interface CatalogFrom {
   readonly catalog: Catalog;
 }
 
-/** The prices between two switches. */
+/** The prices between two changes. */
 export interface PriceSide extends CatalogFrom {
   /** An instant at which these prices are in force. */
   readonly atMs: number;
 }
 
-/** A node's estimate of the database's clock is much better than this. */
+/** A price change is near within this time before and after it. The error in a node's estimate of the database's clock is much smaller. */
 export const NEAR_MS = 600_000;
 
 /**
- * The known instants at which prices change: starts of later prices, and revisions of the catalog. Only the database's clock decides on which side
- * of a switch a call is admitted (`docs/decisions/0081-catalog-revisions.md`), so a call near a switch is priced for both sides.
+ * The known instants at which prices change: later prices of a model, and new revisions of the catalog. Near a change, a call is priced for
+ * before and after it. The database's clock decides at admission which one applies (`docs/decisions/0081-catalog-revisions.md`).
  */
 export class PriceSwitches {
   readonly #catalogs: readonly CatalogFrom[];
   readonly #instants: readonly number[];
-  /** No switch is near from `#quietFromMs` until before `#quietUntilMs`. */
+  /** No change of prices is near from `#quietFromMs` until just before `#quietUntilMs`. */
   #quietFromMs = Number.POSITIVE_INFINITY;
   #quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param catalogs in the order of their instants; the first one has no beginning (`-Infinity`) */
+  /** @param catalogs in ascending order of `fromMs`; the first one applies from `-Infinity` */
   constructor(catalogs: readonly CatalogFrom[]) {
     this.#catalogs = catalogs;
     const instants = catalogs.flatMap(({ fromMs, catalog }, index) => {
@@ -47,7 +47,7 @@ export class PriceSwitches {
     return nowMs < this.#quietFromMs || nowMs >= this.#quietUntilMs;
   }
 
-  /** The sides of the switches near an instant, in order. The first one has no beginning. */
+  /** Returns the prices before and after each change near an instant, in order of time. The first ones apply from `-Infinity`. */
   sidesNear(nowMs: number): readonly PriceSide[] {
     const near = this.#instants.filter((ms) => nowMs >= ms - NEAR_MS && nowMs < ms + NEAR_MS);
     const first = near[0] === undefined ? nowMs : near[0] - 1;
@@ -65,7 +65,7 @@ function startsOf({ models, groups }: Catalog): number[] {
   return prices.flatMap(({ later }) => later.map(({ fromMs }) => fromMs));
 }
 
-/** The side of an instant: the last one that has begun. */
+/** Returns the index of the prices in force at an instant; -1 if none are. */
 export function sideAt<Side extends { readonly fromMs: number }>(sides: readonly Side[], nowMs: number): number {
   return sides.findLastIndex(({ fromMs }) => fromMs <= nowMs);
 }

@@ -19,13 +19,13 @@ import { wordsOf } from './failure-words.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
-  /** The credentials are secret and in the order of the configuration. */
+  /** Secrets, in the order of the configuration. */
   readonly credentials: readonly { readonly name: string; readonly value: string }[];
   readonly catalog: Catalog;
-  /** The provider's protocol may use these header names. */
+  /** Header names that clients may use for the provider's protocol. */
   readonly mountedNames: readonly string[];
   readonly clock: Clock;
-  /** The limit per credential; the provider's own time limits apply too. */
+  /** Time limit for the test of each credential. The provider's own timeouts apply too. */
   readonly limitMs?: number;
 }
 
@@ -63,7 +63,7 @@ const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => obje
 };
 const BY_DEFAULT = (Object.keys(BODIES) as JsonOperationName[]).filter((name) => name !== 'images.generate');
 
-/** Reasoning models refuse `max_tokens`, and their error message names this field. */
+/** Reasoning models refuse `max_tokens`; their error message names this field, which replaces it. */
 const OTHER_LIMIT = 'max_completion_tokens';
 
 const LIMIT_MS = 60_000;

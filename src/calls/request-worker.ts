@@ -25,14 +25,14 @@ interface EstimateTask {
   readonly body: ArrayBuffer;
 }
 
-/** The body was read before, so it is JSON within the limits of `scanJson`. */
+/** Asks for the number of tokens. The body was checked before: it is JSON within the limits of `scanJson`. */
 interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
   readonly body: ArrayBuffer;
 }
 
-/** The worker moves `body` back to the caller. */
+/** The result for a body. The worker transfers the memory of `body` back to the caller. */
 export interface ReadBody {
   readonly facts: RequestFacts;
   readonly body: ArrayBuffer;
@@ -43,14 +43,14 @@ export interface Estimated {
   readonly count: Count;
 }
 
-/** Errors lose their class between threads. */
+/** A `GatewayError` as plain data, because errors lose their class between threads. */
 export interface Refusal {
   readonly refusal: { readonly kind: ErrorKind; readonly options: GatewayErrorOptions };
 }
 
 const estimates = { responses: inputTokens, messages: countTokens };
 
-/** Loaded with the first body: an error while this file is loaded would leave waiting bodies without a result. */
+/** The tokenizer is loaded by the first task. If this file loaded it, an error would leave tasks without a result. */
 let tokenizer: Tokenizer | null = null;
 
 export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
@@ -63,7 +63,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: refusalOf(error) };
   } finally {
-    // Otherwise this thread frees the memory at its next garbage collection.
+    // Frees the memory of the body at once rather than at the thread's next garbage collection.
     if (!isMovedBack) task.body.transfer(0);
   }
 }

@@ -14,7 +14,7 @@ import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
-  /** The same bytes as in the request, possibly in new memory. */
+  /** The body, with the same bytes but possibly in other memory. */
   readonly body: Buffer;
 }
 
@@ -47,22 +47,22 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
     parses: { here: 16 * KIB, quick: 256 * KIB },
   };
 /**
- * Scanned bodies of this size are tried in the serving thread with a limit of steps; if they exceed it, another thread starts over. Agents'
- * prompts are some hundred KB of text with few values: moving them to another thread and back takes longer than reading them. The worst
- * body takes 5 ms.
+ * Bodies up to this size are first scanned in the serving thread, with a limit of steps. If one exceeds the limit, another thread starts
+ * anew. Agents' prompts are some hundred KB of text with few values: moving them to another thread and back takes longer than scanning
+ * them. The worst body takes 5 ms.
  */
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
-/** The serving thread counts no tokens. Larger bodies go to the slow thread. */
+/** Maximum size of a body whose tokens the quick threads count. The slow thread counts larger ones; the serving thread counts none. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 
 /** One core is left for the serving thread. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
 const SLOW_THREADS_MAX = 1;
-/** The limit of tasks in each of the two pools. The memory of bodies has its own budget. */
+/** Maximum number of tasks in each pool. Their bodies have a separate memory budget. */
 export const PLACES_MAX = 256;
-/** Ten times the duration of the worst body of 64 MiB on a busy machine. */
+/** Time limit of a task: ten times the duration of the worst body of 64 MiB on a busy machine. */
 const TASK_MS_MAX = 30_000;
-/** Twice the heap that the worst body of 64 MiB needs within the limits of `scanJson`. */
+/** Heap limit of a thread: twice the need of the worst body of 64 MiB within the limits of `scanJson`. */
 const HEAP_MIB_MAX = 1_024;
 const IDLE_MS = 300_000;
 /** Waiting tasks take a few seconds at most. */
@@ -74,7 +74,7 @@ function tasksOf(pool: PoolTasks['pool'], { running, waiting }: WorkerPool): Poo
   return { pool, running, waiting };
 }
 
-/** `null` if the body is not quick to read. @throws GatewayError as `JsonOperation.read` */
+/** Reads a body in the serving thread; `null` if it takes too many steps. @throws GatewayError as `JsonOperation.read` */
 function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
   if (body.length > TRIED_HERE.sizeBytesMax) return null;
   try {
@@ -88,9 +88,9 @@ function tryHere(operation: JsonOperation, body: Buffer): RequestFacts | null {
 export type RequestWorkers = ReturnType<typeof createRequestWorkers>;
 
 /**
- * Reads request bodies and counts their tokens without blocking the serving thread: larger bodies go to another thread (decision 16), whose
- * limits of time and memory protect other bodies. All methods reject or throw `GatewayError`: the refusal of the body, or `overloaded` if
- * too many bodies of the account wait.
+ * Reads request bodies and counts their tokens without blocking the serving thread: larger bodies are processed in other threads (decision
+ * 16) with limits of time and memory. All methods reject or throw `GatewayError`: the refusal of the body, or `overloaded` if too many
+ * bodies of the account wait.
  */
 export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   const pool = (name: string, threadsMax: number): WorkerPool =>
@@ -103,7 +103,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       heapMiBMax: options.heapMiBMax ?? HEAP_MIB_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
     });
-  // Short tasks never wait for long ones.
+  // There are two pools, so that short tasks never wait for long ones.
   const quick = pool('quick', options.quickThreadsMax ?? QUICK_THREADS_MAX);
   const slow = pool('slow', SLOW_THREADS_MAX);
 
@@ -144,7 +144,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
   }
 
   return {
-    /** `body` may move to another thread, so use only the returned one afterwards. */
+    /** Reads and checks a body. It may move to another thread, so use only the returned `body` afterwards. */
     read(operation: JsonOperation, body: Buffer, tenant: Tenant): Soon<ReadRequest> {
       const sizes = READING_BYTES_MAX[operation.reading];
       if (body.length <= sizes.here) return { facts: operation.read(body), body };
@@ -152,7 +152,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
       if (triedFacts !== null) return { facts: triedFacts, body };
       return readElsewhere(operation, body, body.length <= sizes.quick, tenant);
     },
-    /** Do not use `body` afterwards. */
+    /** Estimates the tokens of a body. Do not use `body` afterwards. */
     estimate(kind: Estimate['kind'], body: Buffer, tenant: Tenant): Promise<Estimated> {
       return run(
         tenant,
@@ -161,7 +161,7 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'estimate', kind, body: buffer }),
       );
     },
-    /** The body was read before. It must not change until the promise settles. */
+    /** Counts the tokens of a body that was read before. It must not change until the promise settles. */
     count(kind: BodyKind, body: Buffer, tenant: Tenant): Promise<Count> {
       return run(
         tenant,

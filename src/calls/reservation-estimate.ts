@@ -34,7 +34,7 @@ const COMPACTION_MARGIN = 2;
 
 /**
  * Estimates the maximum cost of a call at the list price, including everything that can multiply the cost (`docs/reservations.md`). The
- * amount may exceed the balance: admission only requires a positive rest.
+ * amount may exceed the balance: admission only requires that some balance is available.
  */
 export function estimateReservation(input: EstimatedInput, terms: EstimateTerms): ReservationEstimate {
   const { demand, choices } = input;
@@ -44,7 +44,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   const inputTokens = Math.min(input.inputTokensEstimate + continuedTokens, contextTokens);
   const length = bounded(inputTokens + demand.serverToolUses * TOOL_USE_TOKENS);
   const compacts = demand.compactsAboveTokens !== null && length * COMPACTION_MARGIN > demand.compactsAboveTokens;
-  // The summary reads the whole input and has its own output. The call then reads the remaining input.
+  // With compaction, the provider reads the whole input to write a summary, and then what remains of the input.
   const readTokens = compacts ? bounded(2 * length) : length;
   const summaryTokens = compacts ? (model.outputTokensMax ?? demand.outputTokensDefault) : 0;
   const outputTokens = bounded(expectedOutput(input, model) + summaryTokens);
@@ -68,7 +68,7 @@ export function estimateReservation(input: EstimatedInput, terms: EstimateTerms)
   };
 }
 
-/** Counts all choices together, up to the limits of the request, or else of the model. */
+/** Maximum output tokens of all choices together, by the limits of the request, or else by those of the model. */
 function expectedOutput({ choices, demand }: EstimatedInput, model: Model): number {
   const { outputTokensLimit, thinkingTokens, moreOutputTokens, outputTokensDefault } = demand;
   if (outputTokensLimit === 0) return 0;
@@ -77,7 +77,7 @@ function expectedOutput({ choices, demand }: EstimatedInput, model: Model): numb
   return bounded(Math.min(expected + thinkingTokens + moreOutputTokens, most) * choices);
 }
 
-/** Counts all choices together. `null`: the request leaves the length to the model. */
+/** Output tokens that the request asks for, all choices together; `null`: the model decides the length. */
 export function requestedOutput(
   { choices, demand }: Pick<CallInput, 'choices' | 'demand'>,
   model: Model,
@@ -88,7 +88,7 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
-/** Model runs, caching and tool uses are known only from the response, so the highest prices apply. */
+/** The highest prices that can apply, because model runs, caching and tool uses are known only from the response. */
 function highestPrices(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;
   const steps = above === undefined ? [] : Object.keys(above).filter((step) => inputTokens > Number(step));
@@ -107,7 +107,7 @@ function highestPrices(prices: UnitPrices, demand: Demand, inputTokens: number):
   return found;
 }
 
-/** The inner key consists of the request features that affect prices. */
+/** Highest prices that were computed before. The inner key contains the features of a request that affect prices. */
 const highestPricesOf = new WeakMap<UnitPrices, Map<string, UnitPrices>>();
 
 function computeHighestPrices(
@@ -146,7 +146,7 @@ const TOOL_PRICES = pricedUnits.flatMap(({ price, field }) =>
   price.basis === 'tokens' && price.per === 'one' ? [field] : [],
 );
 
-/** The provider may serve the call on plain terms, so cheaper terms are ignored. */
+/** Service terms that cost more than the plain ones. Cheaper terms are ignored, because the provider may not grant them. */
 function costlierTerms(prices: UnitPrices, asked: ServiceTerms): ServiceTerms {
   if (!hasTerms(asked)) return asked;
   return Object.fromEntries(
@@ -170,10 +170,10 @@ function least(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** Used for a conversation of unknown size if the model has no configured context. */
+/** Context size that is assumed for a conversation of unknown size if the model has no configured context. */
 const CONTEXT_TOKENS_DEFAULT = 128_000;
 
-/** In tokens. The provider adds the continued state to the request. */
+/** Tokens that the provider adds to the input for the state that the call continues. */
 export function continuedTokens({ continues }: Demand, totalTokens: number | undefined, model: Model): number {
   if (continues === 'nothing') return 0;
   const unknown = model.contextTokensMax ?? CONTEXT_TOKENS_DEFAULT;

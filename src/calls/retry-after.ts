@@ -1,6 +1,6 @@
 import type { LocalTime } from '../accounting/pricing/local-time.ts';
 
-/** Agents wait without telling their user, so longer waits are stated only in the error message. */
+/** Longer waits are stated only in the error message: agents would wait for `Retry-After` without telling their user. */
 const STATED_SECONDS_MAX = 60;
 
 /** `Retry-After` in seconds, at least 1; omitted for a long wait. */

@@ -3,19 +3,19 @@ import { createCatalog } from '../providers/catalog/catalog.ts';
 import { type CatalogFrom, NEAR_MS, PriceSwitches } from './price-switches.ts';
 import { createSettings, type Settings } from './settings.ts';
 
-/** Keeps earlier settings until their last request has ended. */
+/** Holds the current settings, and earlier ones until their last request has ended. */
 export class SettingsInForce {
-  /** Only `change` sets this. It is a plain field, because a call reads it a dozen times. */
+  /** Changed only by `change`. It is a plain field for speed, because a call reads it about a dozen times. */
   current: Settings;
   readonly #ofProcess: (config: Config) => Config;
   readonly #inUse: Set<Settings>;
-  /** The catalogs of the last switches of revisions, up to the current one. */
+  /** The catalogs of recent revisions in order of time; the last one is in force. */
   #catalogs: readonly CatalogFrom[];
   #next: CatalogFrom | null = null;
   /** Resolves when no request uses earlier settings. */
   #retired: Promise<void> = Promise.resolve();
 
-  /** `ofProcess` reduces limits to this process's share, if several processes share them. */
+  /** @param ofProcess reduces limits to this process's share if several processes share them */
   constructor(config: Config, ofProcess: (config: Config) => Config = (whole) => whole) {
     this.#ofProcess = ofProcess;
     this.current = createSettings(config, undefined, ofProcess(config));
@@ -34,7 +34,7 @@ export class SettingsInForce {
     if (fromMs === null) {
       this.#catalogs = [{ fromMs: Number.NEGATIVE_INFINITY, catalog: this.current.catalog }];
     } else {
-      // A catalog is needed until the switch that ended it is no longer near.
+      // A catalog is kept while the end of its time in force is near.
       const [first, ...others] = this.#catalogs.filter(
         (_, index, { [index + 1]: next }) => next === undefined || next.fromMs > fromMs - 2 * NEAR_MS,
       );
@@ -48,7 +48,7 @@ export class SettingsInForce {
     const { providers } = this.current;
     providers.useCredentials();
     this.#inUse.add(this.current);
-    // Several configurations may share a provider, so they are retired in sequence.
+    // Settings are retired one after another, because several configurations may share a provider.
     this.#retired = this.#retired
       .then(() => previous.inFlight.idle())
       .then(() => previous.providers.retire(providers))

@@ -6,25 +6,25 @@ import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 import { PriceSwitches } from './price-switches.ts';
 
-/** A call keeps the settings in force at its start. */
+/** Everything that a configuration determines. A call keeps the settings that were in force at its start. */
 export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
-  /** Determines the days of spending caps. */
+  /** The billing time zone, which determines the days of spending caps. */
   readonly localTime: LocalTime;
   readonly plans: readonly PlanTerms[];
-  /** Apply to accounts without limits of their own. */
+  /** Rate limits of accounts without limits of their own. */
   readonly rateDefaults: RateDefaults | null;
-  /** The largest input that any plan accepts. Token counts at coding addresses need no subscription, so this limits them. */
+  /** The largest input that any plan accepts. It also limits token counts at coding addresses, which need no subscription. */
   readonly codingInputBytesMax: number;
   /** Instants at which prices change. Replaced when a revision of the catalog is scheduled. */
   switches: PriceSwitches;
-  /** Requests that use these settings; the connections to providers stay open until the last one has ended. */
+  /** Requests that use these settings. Connections to providers stay open until the last one has ended. */
   readonly inFlight: InFlight;
 }
 
-/** `own`: the configuration with this process's share of the limits. */
+/** @param own the configuration with this process's share of the limits */
 export function createSettings(config: Config, previous?: Settings, own: Config = config): Settings {
   const plans = compilePlans(own);
   const catalog = createCatalog(config);

@@ -8,7 +8,7 @@ import { toRecorded, toRecordedPair } from './recorded-value.ts';
 
 export const CHANGE_PREFIX = 'chg';
 
-/** The clocks of two nodes differ by at most this much. */
+/** Maximum difference between the clocks of two nodes. */
 const CLOCKS_APART_MS = 5_000;
 
 interface AuditLogDependencies {
@@ -20,7 +20,7 @@ interface AuditLogDependencies {
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** A row is written before its change, so no change lacks one even if the process dies. A row without a recorded outcome stays `begun`. */
+/** Writes the audit log. A row is written before its change, so that none lacks one. Without a recorded outcome, it stays `begun`. */
 export function createAuditLog({ store, clock, ids, logger }: AuditLogDependencies) {
   const toRow = (change: NewChange): Change => ({
     ...change,
@@ -43,12 +43,12 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
 
   return {
     nowMs: () => clock.nowMs(),
-    /** @throws if the row cannot be written; then the change must not be made */
+    /** Writes the row of a change. @throws if this fails; the change must then not be made */
     async begin(change: NewChange) {
       const row = toRow(change);
       const { id } = row;
       await store.insert(row);
-      // The change has already been made, so a failure to record its outcome is only logged.
+      // The change was made, so a failure to record its outcome is only logged.
       return {
         done: ({ actor, subjectId, accountId, after, before = change.before }: ChangeResult) =>
           attempt(id, () => {
@@ -58,12 +58,9 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
           }),
         failed: (errorCode: string) =>
           attempt(id, () => store.end(id, { ...row, endedAtMs: clock.nowMs(), outcome: 'failed', errorCode })),
-        /** The change was refused and had no effect, so its row is deleted. */
+        /** Deletes the row of a change that was refused and had no effect. */
         withdraw: () => attempt(id, () => store.withdraw(id)),
-        /**
-         * The change had no visible effect, so its row is deleted. Returns `false` if others changed the subject since `readAtMs`, the
-         * first read.
-         */
+        /** Deletes the row of a change without a visible effect. Returns `false` if others have changed the subject since `readAtMs`. */
         async withdrawUnchanged(subjectId: string, readAtMs: number): Promise<boolean> {
           let isGone = false;
           await attempt(id, async () => {
@@ -73,7 +70,7 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
         },
       };
     },
-    /** Records a change without a request. @throws if the row cannot be written */
+    /** Records a change that no request has made. @throws if the row cannot be written */
     async note(change: NewChange, after: object): Promise<void> {
       const row = toRow(change);
       await store.insert({ ...row, endedAtMs: row.begunAtMs, outcome: 'done', after: toRecorded(after) });
@@ -81,7 +78,7 @@ export function createAuditLog({ store, clock, ids, logger }: AuditLogDependenci
   };
 }
 
-/** `localUser` applies only to the command line. */
+/** `localUser`: user of the command line; ignored for other actors. */
 export function changeActor(actor: Actor, localUser: string | null): ChangeActor {
   return {
     kind: actor.kind,

@@ -6,7 +6,7 @@ export interface Bilingual {
   readonly zh: string;
 }
 
-/** Rows of the audit log contain only ids. */
+/** Names by id. Rows of the audit log contain only ids. */
 export interface KnownNames {
   readonly accounts: ReadonlyMap<string, string>;
   readonly plans: ReadonlyMap<string, string>;
@@ -17,7 +17,7 @@ export type DescribedChange = Pick<
   'action' | 'outcome' | 'subjectKind' | 'subjectId' | 'accountId' | 'before' | 'after'
 >;
 
-/** A missing fact is an empty text in both languages. */
+/** Facts of a change, as text in both languages. A missing fact is an empty text. */
 export class ChangeFacts {
   readonly subjectKind: string;
   readonly subjectId: string | null;
@@ -31,17 +31,17 @@ export class ChangeFacts {
     this.#names = names;
   }
 
-  /** Reads a field before the change. */
+  /** Returns a field as it was before the change. */
   was(name: string): Recorded {
     return memberOf(this.#change.before, name);
   }
 
-  /** Reads a field after the change. */
+  /** Returns a field as it is after the change. */
   is(name: string): Recorded {
     return memberOf(this.#change.after, name);
   }
 
-  /** Reads a field after the change, or else before it. */
+  /** Returns a field's value after the change; if it has none, its value before. */
   either(name: string): Recorded {
     return this.is(name) ?? this.was(name);
   }
@@ -50,7 +50,7 @@ export class ChangeFacts {
     return this.#change.before !== null;
   }
 
-  /** A subject without a name, such as a key, is identified by its prefix. */
+  /** Name of the subject, or the prefix of a key, which may have no name. */
   get name(): string {
     return quotedName(this.either('name') ?? this.either('prefix'));
   }
@@ -72,7 +72,7 @@ export class ChangeFacts {
     return amount === '' ? { en: `plan ${this.plan}`, zh: `套餐${this.plan}` } : { en: amount, zh: ` ${amount}` };
   }
 
-  /** A call has no name, so its id is shown with its model and account. */
+  /** Id of a call, which has no name, with its model and account. */
   get call(): Bilingual {
     const { account, subjectId } = this;
     const [model] = [this.was('model')].filter((name) => typeof name === 'string');
@@ -82,7 +82,7 @@ export class ChangeFacts {
     };
   }
 
-  /** Empty for a sign-in with a password. */
+  /** Provider of an identity; empty for a sign-in with a password. */
   get issuer(): string {
     return String(this.either('provider') ?? this.either('issuer') ?? '');
   }
@@ -106,7 +106,7 @@ export function remark(text: Recorded): Bilingual {
   return said === '' ? NOTHING : { en: `: ${said}`, zh: `：${said}` };
 }
 
-/** `isSigned`: shows a plus sign too. */
+/** Formats an amount. `isSigned`: with a plus sign, too. */
 export function yuan(amount: Recorded, isSigned = false): string {
   if (typeof amount !== 'string') return '';
   const sign = amount.startsWith('-') ? '−' : isSigned ? '+' : '';

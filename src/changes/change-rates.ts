@@ -2,38 +2,38 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import type { Actor } from '../people/actor.ts';
 
 /**
- * Each change writes an audit log row. An account's limit is higher than an actor's, so one actor cannot block the others. With several
- * workers, the primary counts.
+ * Rate limits of changes, each of which writes a row of the audit log. An account's limit is higher than an actor's, so that one actor
+ * cannot block the others. With several workers, the primary counts.
  */
 export const CHANGE_RATES = {
-  /** A user with all their keys, or an API key of an account, in the account API. */
+  /** In the account API: a user with all own keys, or an API key of an account. */
   caller: { burst: 100, everyMs: 15_000 },
-  /** All actors of one account together. */
+  /** All actors of an account together. */
   account: { burst: 300, everyMs: 5_000 },
-  /** A signed-in operator in the admin API. */
+  /** In the admin API: a signed-in operator. */
   operator: { burst: 500, everyMs: 1_000 },
-  /** An admin token, which a program may use to import or provision accounts. */
+  /** An admin token, with which a program may import or provision accounts. */
   token: { burst: 20_000, everyMs: 20 },
 } as const satisfies Record<string, Rate>;
 
-/** If there are more subjects of a kind, the least recently used one is forgotten. */
+/** Maximum number of remembered subjects of a kind. Above it, the least recently used one is forgotten. */
 const REMEMBERED_MAX = 20_000;
 
 export interface CountedChange {
   readonly rate: 'caller' | 'operator' | 'token';
   readonly name: string;
-  /** The account whose limit also applies. */
+  /** Account whose limit applies, too; `null`: none. */
   readonly accountId: string | null;
 }
 
 export interface ChangeCounts {
-  /** Returns 0 if the change is allowed. Otherwise it is not counted, and the result is the wait in milliseconds. */
+  /** Counts a change and returns 0 if it is allowed. Otherwise counts nothing and returns the milliseconds to wait. */
   take(change: CountedChange): number | Promise<number>;
 }
 
 /**
- * Returns `null` for the local command line, and for visitors, who have other limits. Removals have a separate limit and do not count for
- * the account: an owner can still revoke the key of an actor that makes too many changes.
+ * Returns how a change counts; `null` for the local command line, and for visitors, who have other limits. Removals have a limit of their
+ * own and do not count for the account: an owner can still revoke the key of an actor that makes too many changes.
  */
 export function countedChange(
   actor: Actor,
@@ -68,7 +68,7 @@ export class ChangeRates implements ChangeCounts {
     token: new RateDebts(REMEMBERED_MAX),
   };
 
-  /** `nowMs`: a monotonic clock. */
+  /** @param nowMs a monotonic clock */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }

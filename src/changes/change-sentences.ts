@@ -11,10 +11,10 @@ import {
 } from './change-facts.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** A sentence omits the actor and begins with a participle, so that it can follow "may have". */
+/** A sentence about a change, without the actor. It begins with a participle, so that it can follow "may have". */
 type Sentence = (facts: ChangeFacts) => Bilingual;
 
-/** The subject is an account or a user. */
+/** Sentence for a change of an account or a user. */
 const changed =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -35,7 +35,7 @@ const changed =
 
 type Named = 'name' | 'account' | 'plan' | 'issuer';
 
-/** Placeholders are in braces. */
+/** A sentence with placeholders in braces. */
 const fixed = (en: string, zh: string): Sentence => {
   const filled = (text: string, language: keyof Bilingual, facts: ChangeFacts): string =>
     text.replaceAll(/\{(\w+)\}/g, (_braces, name: Named) => {
@@ -73,7 +73,7 @@ const resolved: Sentence = (facts) => {
   return { en: `resolved ${call.en}${way.en}${said.en}`, zh: `处理${call.zh}${way.zh}${said.zh}` };
 };
 
-/** The subject is a provider, a model at all providers or at one, or a route. */
+/** Sentence for a drain of a provider, of a model at all providers or at one, or of a route. */
 const drain =
   (en: string, zh: string): Sentence =>
   (facts) => {
@@ -198,7 +198,7 @@ const CHANGES_SHOWN = 3;
 const catalogChanged =
   (en: string, zh: string): Sentence =>
   (facts) => {
-    // Earlier versions recorded the names of the changed sections.
+    // Rows of earlier versions have the names of the changed sections instead.
     const changes = facts.is('changes') ?? facts.is('changed');
     const list = Array.isArray(changes) ? changes.map(String) : [];
     const shown = list.slice(0, CHANGES_SHOWN);
@@ -208,7 +208,7 @@ const catalogChanged =
     const reason = typeof said === 'string' ? { en: ` (${said})`, zh: `（${said}）` } : NOTHING;
     return {
       en: `${en}${number === null ? '' : ` to revision ${number}`}${reason.en}${remark([...shown, ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('; ')).en}`,
-      zh: `${zh}${number === null ? '' : `（第 ${number} 版）`}${reason.zh}${remark([...shown, ...(hidden > 0 ? [`另有 ${hidden} 项`] : [])].join('；')).zh}`,
+      zh: `${zh}${number === null ? '' : `（版本 ${number}）`}${reason.zh}${remark([...shown, ...(hidden > 0 ? [`另有 ${hidden} 项`] : [])].join('；')).zh}`,
     };
   };
 
@@ -237,9 +237,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'subscriptions.delete': fixed('canceled plan {plan} of{account}', '取消{account}的套餐{plan}'),
   'routes.drain': drain('drained', '排空'),
   'routes.resume': drain('resumed', '恢复'),
-  'secrets.replace': fixed('set sealed secret {name}', '设置密封凭据{name}'),
-  'secrets.delete': fixed('deleted sealed secret {name}', '删除密封凭据{name}'),
-  'secrets.rotate': fixed('sealed all secrets with the current key', '用当前密钥重新密封所有凭据'),
+  'secrets.replace': fixed('set sealed secret {name}', '设置密封机密{name}'),
+  'secrets.delete': fixed('deleted sealed secret {name}', '删除密封机密{name}'),
+  'secrets.rotate': fixed('sealed all secrets with the current key', '用当前密钥重新密封所有机密'),
   'tokens.create': madeWithRole('created admin token', '创建管理令牌', 'role'),
   'tokens.delete': fixed('revoked admin token {name}', '吊销管理令牌{name}'),
   'users.create': madeWithRole('created user', '创建用户', 'operatorRole'),
@@ -261,7 +261,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'webhooks.redeliver.create': webhook('resent a notice to the webhook endpoint', '向', ' 重新发送通知'),
   'accounts.low-balance.replace': lowBalance,
   'low-balance.replace': lowBalance,
-  // The admin API creates batches with this action; the account API redeems codes.
+  // This action is that of the admin API, which creates batches, and of the account API, which redeems codes.
   'vouchers.create': (facts) => (facts.is('redeemedAt') === null ? vouchersMade : redeemed)(facts),
   'vouchers.delete': fixed('canceled vouchers {name}', '作废兑换码{name}'),
   'accounts.vouchers.create': redeemed,
@@ -279,10 +279,10 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'catalog.revisions.rollback.create': catalogChanged('rolled the catalog back', '回滚目录'),
   'catalog.revisions.delete': (facts) => ({
     en: `canceled revision ${facts.subjectId} of the catalog`,
-    zh: `取消目录的第 ${facts.subjectId} 版`,
+    zh: `取消目录的版本 ${facts.subjectId}`,
   }),
   export: fixed('downloaded a backup of the database', '下载数据库备份'),
-  // Only earlier versions recorded this action.
+  // An action that only earlier versions recorded.
   'export.read': fixed('downloaded a backup of the database', '下载数据库备份'),
   'db.import': (facts) => ({
     en: `imported a database of ${facts.is('accounts')} accounts`,
@@ -290,12 +290,12 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   }),
 };
 
-/** The sentence begins with "may have" if the outcome is unknown. An action of another version is shown as is. */
+/** Describes a change. The sentence begins with "may have" if the outcome is unknown. An action of another version is shown as it is. */
 export function changeSentence(change: DescribedChange, names: KnownNames): Bilingual {
   const sentence = Object.hasOwn(SENTENCES, change.action) ? SENTENCES[change.action] : undefined;
   if (sentence === undefined) return { en: change.action, zh: change.action };
   const text = sentence(new ChangeFacts(change, names));
-  // A change that did not complete may lack a name.
+  // If a change was not completed, a name may be missing.
   const [en, zh] = [text.en.trim(), text.zh.trim()];
   return change.outcome === 'done' ? { en, zh } : { en: `may have ${en}`, zh: `可能已${zh}` };
 }

@@ -6,12 +6,12 @@ export interface NewChange
 }
 
 export interface ChangeResult {
-  /** A visitor may have signed in during the change. */
+  /** Who made the change. A visitor may have signed in during it. */
   readonly actor: ChangeActor;
   readonly subjectId: string | null;
   readonly accountId: string | null;
   readonly after: object | null;
-  /** Set only if the response reveals the state before the change. */
+  /** State before the change; present only if the response reveals it. */
   readonly before?: object | null;
 }
 

@@ -8,23 +8,23 @@ import type { SliceTiming } from '../lib/slices.ts';
 import type { Actor } from '../people/actor.ts';
 import type { Recorded } from './recorded-value.ts';
 
-/** Lists are newest first: ids sort by time. */
+/** Kinds of actors that the audit log records. */
 
 type ChangeActorKind = Actor['kind'] | 'configuration';
 
 /**
- * `begun`: the outcome is unknown, because the change is in progress, its node died, or recording failed. `failed`: the change ended with
- * an error and may have had an effect.
+ * Outcome of a change. `begun`: unknown, because it is in progress, its node died, or recording failed. `failed`: it ended with an error
+ * and may have had an effect.
  */
 type ChangeOutcome = 'begun' | 'done' | 'failed';
 
 const ACTORS = tableColumns({
   kind: textColumn<ChangeActorKind>('actor_kind'),
-  /** Set for users, named tokens and keys. */
+  /** Id of the actor; `null` unless it is a user, a named token or a key. */
   id: orNull(textColumn('actor_id')),
   name: textColumn('actor_name'),
   sessionId: orNull(textColumn('session_id')),
-  /** The operating system's user name at the command line. */
+  /** Name of the operating system's user at the command line. */
   localUser: orNull(textColumn('local_user')),
 });
 
@@ -37,7 +37,7 @@ const CHANGES = tableColumns({
   outcome: textColumn<ChangeOutcome>('outcome'),
   actor: ACTORS,
   method: orNull(textColumn('method')),
-  /** The route pattern, such as `/accounts/:id`. */
+  /** Pattern of the path, such as `/accounts/:id`. */
   path: orNull(textColumn('path')),
   action: textColumn('action'),
   subjectKind: textColumn('subject_kind'),
@@ -57,7 +57,7 @@ const insertChange: Statement = {
   text: `insert into changes (${CHANGES.list}) values (${CHANGES.parameters()})`,
 };
 
-/** An earlier outcome is kept. */
+/** Records an outcome, unless there is one already. */
 const endChange: Statement = {
   name: 'changes.end',
   text: `update changes set ended_at = $2, outcome = $3, subject_id = $4, account_id = $5, before = $6::jsonb, after = $7::jsonb, error_code = $8,
@@ -71,8 +71,8 @@ const withdrawChange: Statement = {
 };
 
 /**
- * If another change of the subject was in progress since $3, comparing the states before and after could hide this one. Uses
- * changes_by_subject.
+ * Deletes a row without effect. If another change of the subject was in progress since $3, comparing the states before and after could hide
+ * this one. Uses changes_by_subject.
  */
 const withdrawUnchanged: Statement = {
   name: 'changes.withdraw-unchanged',
@@ -84,7 +84,7 @@ const withdrawUnchanged: Statement = {
 returning 1 as gone`,
 };
 
-/** Uses the primary key, which starts with the oldest rows. */
+/** Deletes old rows. Uses the primary key, which starts with the oldest ones. */
 const deleteOld: Statement = {
   name: 'changes.delete-old',
   text: `delete from changes where id in (
@@ -94,7 +94,7 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Absent or `null` fields do not restrict the list. */
+/** Which changes a list contains. Fields that are absent or `null` do not restrict it. */
 export interface ChangeFilter {
   readonly actorKind?: ChangeActorKind | null | undefined;
   readonly actorId?: string | null | undefined;
@@ -134,7 +134,7 @@ export function createChangesStore(database: DirectoryPool) {
     async withdraw(id: string): Promise<void> {
       await database.query(withdrawChange, [id]);
     },
-    /** Returns `false` if the row is kept because others changed the subject since `sinceMs`. */
+    /** Deletes a row without effect. Returns `false` if it is kept, because others have changed the subject since `sinceMs`. */
     withdrawUnchanged: async (id: string, subjectId: string, sinceMs: number) =>
       (await database.query(withdrawUnchanged, [id, subjectId, toTimestamp(sinceMs)])).length > 0,
     list({ from, to, ...filter }: ChangeFilter, beforeId: string | null, limit: number, timing: SliceTiming) {

@@ -1,11 +1,11 @@
 import { isRecord } from '../lib/json/json.ts';
 
-/** Lists and records up to this number of items are recorded completely. */
+/** Up to this number of items, lists and records are recorded completely. */
 const SHOWN_MAX = 20;
 
 /** One side of the difference between two long lists or records. */
 export class Changed {
-  /** The items or members that the other side lacks. */
+  /** Items or members that the other side does not have. */
   readonly part: readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly unchanged: number;
 
@@ -15,7 +15,7 @@ export class Changed {
   }
 }
 
-/** Long lists and records are reduced: before the change to removed items, after it to added ones. */
+/** Reduces long lists and records: what was before, to removed items; what is after, to added ones. */
 export function differenceOf(before: unknown, after: unknown): [unknown, unknown] {
   return isRecord(before) && isRecord(after) ? membersOf(before, after) : [before, after];
 }

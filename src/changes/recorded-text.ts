@@ -1,15 +1,15 @@
 import { hideKeys } from '../providers/upstream/secrets.ts';
 
 const TEXT_CHARS_MAX = 1_000;
-/** Replaces text that is too long or may be secret. */
+/** Stands for text that is too long or may be secret. */
 export const CUT = '…';
 
-/** Longer words before `://` are not schemes. */
+/** Maximum length of a scheme. A longer word before `://` is none. */
 const SCHEME_CHARS_MAX = 40;
 const SCHEME_CHARACTER = /[a-z\d+.-]/i;
 const WEB_ADDRESS = /^(?:https?|wss?|ftp):/i;
 
-/** Removes characters that the database cannot store, hides API keys, and reduces URLs to their origin. */
+/** Returns a text without characters that the database cannot store, with API keys hidden and URLs reduced to their origin. */
 export function toRecordedText(value: string): string {
   const stored = hidePaths(hideKeys(value.slice(0, TEXT_CHARS_MAX)))
     .replaceAll('\u0000', '')
@@ -17,7 +17,7 @@ export function toRecordedText(value: string): string {
   return value.length > TEXT_CHARS_MAX ? stored + CUT : stored;
 }
 
-/** A URL's path may be secret. The URL parser decides what is a URL. */
+/** Reduces URLs to their origin, because a path may be secret. The URL parser decides what is a URL. */
 function hidePaths(text: string): string {
   return text
     .split(/(\s)/)
@@ -28,12 +28,12 @@ function hidePaths(text: string): string {
     .join('');
 }
 
-/** URL parsers also accept `https:\\host`, `https:/host` and `https:host`. */
+/** Whether a text is a URL for a parser, which accepts `https:\\host`, `https:/host` and `https:host`, too. */
 function isWebAddress(text: string): boolean {
   return WEB_ADDRESS.test(text) && URL.canParse(text);
 }
 
-/** The index at which a URL that ends with the word begins. */
+/** Returns the index at which a URL begins that ends with the word; `null`: none does. */
 function startOfAddress(word: string): number | null {
   if (isWebAddress(word)) return 0;
   for (let end = word.indexOf('://'); end !== -1; end = word.indexOf('://', end + 1)) {
@@ -44,7 +44,7 @@ function startOfAddress(word: string): number | null {
   return null;
 }
 
-/** If the URL cannot be parsed, only its scheme is shown. */
+/** Returns the origin of a URL; if it cannot be parsed, only its scheme. */
 function originOf(address: string): string {
   const scheme = `${address.slice(0, address.indexOf(':'))}://`;
   if (!URL.canParse(address)) return scheme + CUT;

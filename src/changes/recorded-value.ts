@@ -2,27 +2,27 @@ import { isRecord } from '../lib/json/json.ts';
 import { Changed, differenceOf } from './recorded-difference.ts';
 import { CUT, toRecordedText } from './recorded-text.ts';
 
-/** JSON for the audit log, without secrets and of bounded size. */
+/** JSON for the audit log: without secrets, and of limited size. */
 export type Recorded = string | number | boolean | null | readonly Recorded[] | { readonly [name: string]: Recorded };
 type RecordedObject = { readonly [name: string]: Recorded };
 
-/** The size of a recorded value is approximate. */
+/** Approximate maximum size of a recorded value. */
 const SIZE_CHARS_MAX = 16_000;
-/** The second limit is for lists of plain values, such as networks. */
+/** Maximum number of items of a list, and of a list of plain values, such as networks. */
 const ITEMS_MAX = 20;
 const PLAIN_ITEMS_MAX = 200;
 const DEPTH_MAX = 8;
 
-/** Such as `key`, `apiKey`, `x-api-key`, `codes`. */
+/** Names of secrets, such as `key`, `apiKey`, `x-api-key`, `codes`. */
 const SECRET_NAME = /^(?:(?:.*[_-])?(?:key|token|secret|password)|link|code|credential|authorization|cookie|hash)s?$/i;
 const SECRET_LAST_WORD = /(?<=[a-z\d])(?:Key|Token|Secret|Link|Code|Password|Credential|Hash)s?$/;
 
-/** Returns `null` if the value is not an object. */
+/** Converts an object to the form in which the audit log records it; `null` if there is none. */
 export function toRecorded(value: object | null): RecordedObject | null {
   return record(plain(value));
 }
 
-/** Long lists are reduced to what was removed and added. */
+/** Returns the states before and after a change as they are recorded. Long lists are reduced to what was removed and added. */
 export function toRecordedPair(
   before: object | null,
   after: object | null,
@@ -44,15 +44,15 @@ interface Kept {
   readonly size: number;
 }
 
-/** An item of a list or a member of a record. */
+/** An item of a list, or a member of a record. */
 interface Part {
   readonly name: string | null;
   readonly value: unknown;
-  /** The approximate size if the value is recorded completely. */
+  /** Approximate size of the complete value. */
   readonly size: number;
 }
 
-/** `room`: the size available for a list or record. */
+/** Reduces a value. `room`: size that is available for a list or record. */
 function keep(value: unknown, depth: number, room: number): Kept {
   const { part, unchanged } = value instanceof Changed ? value : { part: value, unchanged: 0 };
   if (!Array.isArray(part) && !isRecord(part)) {
@@ -66,7 +66,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   const rest = [unchanged > 0 ? `${unchanged} unchanged` : '', absent > 0 ? `${absent} more` : '']
     .filter((each) => each !== '')
     .join(', ');
-  // Space was allocated by size; the original order returns here.
+  // Restores the original order, because space was given by size.
   const own = parts.flatMap((each) => (kept.has(each) ? [{ name: each.name, value: kept.get(each)! }] : []));
   const shown = Array.isArray(part)
     ? [...own.map((each) => each.value), ...(rest === '' ? [] : [`${CUT} ${rest}`])]
@@ -74,7 +74,7 @@ function keep(value: unknown, depth: number, room: number): Kept {
   return { value: shown, size: size + rest.length + 2 };
 }
 
-/** Names that become equal when hidden or truncated stay distinct. */
+/** Creates a record. Names that are equal after being hidden or cut get a distinction. */
 function recordOf(members: readonly { readonly name: string | null; readonly value: Recorded }[]): RecordedObject {
   const kept = new Map<string, Recorded>();
   for (const { name, value } of members) {
@@ -99,8 +99,8 @@ function membersOf(value: Readonly<Record<string, unknown>>): Part[] {
 }
 
 /**
- * Allocates space to the smallest values first, so that one long list does not displace the others. Plain values get half of the space;
- * lists and records share the rest equally. Wide networks are short texts, so a list of networks keeps them first.
+ * Gives space to the smallest values first, so that one long list does not displace the others. Plain values get half of it; lists and
+ * records share the rest equally. A wide network is a short text, so lists of networks keep the wide ones.
  */
 function keepParts(parts: readonly Part[], depth: number, room: number) {
   const kept = new Map<Part, Recorded>();
@@ -129,7 +129,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value instanceof Changed ? value.part : value).length;
 }
 
-/** A number is never secret, for example a token limit. */
+/** Whether a value is secret by its name. A number never is, for example a token limit. */
 function isSecret(name: string, value: unknown): boolean {
   return name !== 'errorCode' && (SECRET_NAME.test(name) || SECRET_LAST_WORD.test(name)) && hasText(value);
 }

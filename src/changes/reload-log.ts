@@ -17,13 +17,13 @@ interface ReloadLogOptions {
 }
 
 /**
- * Records reloads of the configuration in the audit log, in the background: what changed in the catalog, and the names of other settings, never secrets.
- * If the catalog is in the file, its text is recorded as a revision too.
+ * Records reloads of the configuration in the audit log, in the background: what changed in the catalog, and the names of other settings,
+ * never secrets. If the catalog is in the file, its text is recorded as a revision, too.
  */
 export class ReloadLog {
   readonly #options: ReloadLogOptions;
   #pending: Promise<void> = Promise.resolve();
-  /** The last refusal, until a configuration is applied. A file that stays wrong is read again with each file that it names. */
+  /** The last refusal, as long as no configuration is applied: a file that stays invalid is read again with each file that it names. */
   #refusal: string | null = null;
 
   constructor(options: ReloadLogOptions) {
@@ -44,7 +44,7 @@ export class ReloadLog {
     this.#note('config.refused', { message });
   }
 
-  /** Records the catalog of the file as a revision, unless it is the last one that was recorded. */
+  /** Records the catalog of the file as a revision, unless it is the one that was recorded last. */
   recordCatalog(): void {
     const { revisions, catalog, nodeId } = this.#options;
     if (catalog.mode !== 'file' || catalog.node === null) return;

@@ -8,12 +8,12 @@ import type { Column } from './table.ts';
 import type { AdminUse } from './with-admin.ts';
 
 /**
- * Arguments and options of a command by name, in camel case; an option with a parser has the parsed value. Commands that use the admin
- * API also get `accountId`, `userId` and `tokenId`: the ids of what `account`, `user` and `token` name.
+ * Arguments and options of a command by name, in camel case; an option with a parser has its parsed value. Commands that use the admin API
+ * also get `accountId`, `userId` and `tokenId`: the ids of what `account`, `user` and `token` name.
  */
 export type Given = Readonly<Record<string, unknown>>;
 
-/** Commands by their name and arguments, such as `top-up <account> <yuan>`. */
+/** Commands by name and arguments, such as `top-up <account> <yuan>`. */
 export type CommandRows = Readonly<Record<string, CommandRow>>;
 
 /** A command, or a group of commands. */
@@ -21,7 +21,7 @@ export type CommandRow = {
   readonly alias?: string;
   readonly about: string;
   readonly with?: Options;
-  /** A text after the options in the help of the command. */
+  /** Text that the help of the command shows after the options. */
   readonly help?: string;
   /** Subcommands. */
   readonly rows?: CommandRows;
@@ -29,7 +29,7 @@ export type CommandRow = {
   readonly check?: (given: Given) => void;
 } & (SendsRequest | ShowsList | Works | { readonly rows: CommandRows });
 
-/** Options by their flags, and arguments such as `<name>` whose description is not in `ARGUMENTS`. */
+/** Options by their flags. Also arguments such as `<name>` whose description is not in `ARGUMENTS`. */
 export type Options = Readonly<Record<string, string | Option>>;
 
 interface Option {
@@ -41,54 +41,54 @@ interface Option {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Sends one request to the admin API, and prints its response. */
+/** A command that sends one request to the admin API and prints its response. */
 interface SendsRequest {
-  /** Such as `PATCH /accounts/:accountId`; `:name` is a member of `Given`. */
+  /** The request, such as `PATCH /accounts/:accountId`; `:name` is a member of `Given`. */
   readonly sends: `${Method} /${string}`;
-  /** The members of `Given` that are sent as query parameters. */
+  /** Members of `Given` that are sent as query parameters. */
   readonly query?: readonly string[];
   /**
-   * Names of options and arguments that are members of the body, such as `name`, or `balanceYuan: balance` if the names differ; or a
-   * function. Members that are undefined are not sent.
+   * Names of options and arguments that become members of the body, such as `name`, or `balanceYuan: balance` if the names differ; or a
+   * function that returns the body. Members that are undefined are not sent.
    */
   readonly body?: readonly string[] | ((given: Given, process: CliProcess) => object);
-  /** For a response without a body: what happened to the last resource of the path, such as `revoked`. */
+  /** Text for a response without a body: what happened to the last resource in the path, such as `revoked`. */
   readonly done?: string;
   readonly text?: (response: never, given: Given) => string;
 }
 
-/** Prints a list of the admin API: `--limit` items if the command has that option, else all. */
+/** A command that prints a list of the admin API: `--limit` items if it has this option, otherwise all. */
 interface ShowsList {
-  /** The path, such as `/accounts/:accountId/keys`. */
+  /** Path of the list, such as `/accounts/:accountId/keys`. */
   readonly lists: `/${string}`;
-  /** The members of `Given` that are sent as query parameters. */
+  /** Members of `Given` that are sent as query parameters. */
   readonly filters?: readonly string[];
-  /** Printed in place of a table if there are no rows. */
+  /** Text that is printed instead of a table without rows. */
   readonly empty: string | ((given: Given) => string);
   readonly columns: readonly Column<never>[];
 }
 
-/** Resolves with the exit code; undefined means 0. */
+/** Runs a command. Resolves with the exit code; undefined means 0. */
 type Work = Promise<number | undefined>;
 export type AdminWork = (admin: AdminClient, output: Output, given: Given, process: CliProcess) => Work;
 type LocalWork = (flags: GlobalFlags, output: Output, given: Given, process: CliProcess) => Work;
 
 type Works =
-  /** Reads through the admin API. The command prints on standard error which database it reads. */
+  /** Reads by the admin API. The command prints on standard error which database it reads. */
   | { readonly reads: AdminWork }
-  /** Changes something through the admin API. */
+  /** Changes something by the admin API. */
   | { readonly changes: AdminWork }
   /** Does not use the admin API. */
   | { readonly runs: LocalWork };
 
 export const group = (name: string, about: string, rows: CommandRows): CommandRows => ({ [name]: { about, rows } });
 
-/** The option of lists that show the newest rows. */
+/** The option `--limit`, for lists that show the newest rows. */
 export const limitOf = (rows: number): Options => ({
   '--limit <count>': { text: 'maximum number of rows', default: String(rows) },
 });
 
-/** Adds commands to the program or to a group. `onEnd` receives the exit code of the command that ran. */
+/** Adds commands to the program or to a group. `onEnd` gets the exit code of the command that ran. */
 export function addCommands(
   parent: Command,
   rows: CommandRows,
@@ -116,7 +116,7 @@ export function addCommands(
     const work = workOf(row);
     if (work === null) continue;
     command.action(async (...received) => {
-      // Commander passes the arguments, the options of the command and the command.
+      // Commander passes the arguments, the options and the command.
       const named = command.registeredArguments.map((argument, index) => [argument.name(), received[index]]);
       const given = { ...Object.fromEntries(named), ...command.opts() };
       row.check?.(given);
@@ -138,7 +138,7 @@ function workOf(row: CommandRow): LocalWork | null {
 
 function throughAdmin(use: AdminUse, work: AdminWork): LocalWork {
   return async (flags, output, given, process) => {
-    // An invalid idempotency key is a usage error, whether or not there is a database.
+    // An invalid idempotency key is reported as wrong usage, even if there is no database.
     idempotencyKeyOf(given);
     const { withAdmin } = await import('./with-admin.ts');
     return withAdmin(flags, process, use, async (admin) => work(admin, output, await withIds(admin, given), process));
@@ -166,13 +166,13 @@ function listing({ lists, filters = [], empty, columns }: ShowsList): AdminWork 
       given.limit === undefined
         ? await listAll<never>(admin, path, query)
         : await listUpTo<never>(admin, path, query, String(given.limit));
-    // Imported here, because `faregate serve` shows no table.
+    // Imported here, because `faregate serve` needs no tables.
     const { renderTable } = await import('./table.ts');
     output.print(rows, () => renderTable(rows, typeof empty === 'string' ? empty : empty(given), columns));
   };
 }
 
-/** The member of a body and the member of `Given` that a text such as `name` or `balanceYuan: balance` names. */
+/** Splits a text such as `name` or `balanceYuan: balance` into the name of a body's member and that of a member of `Given`. */
 export function memberNames(text: string): readonly [member: string, given: string] {
   const [member, given = member] = text.split(': ') as [string, string?];
   return [member, given];
@@ -182,7 +182,7 @@ function membersOf(body: readonly string[], given: Given): object {
   return Object.fromEntries(body.map(memberNames).map(([member, name]) => [member, given[name]]));
 }
 
-/** Replaces the `:name` segments of a path with the given values. */
+/** Replaces `:name` in a path by the given value. */
 function fill(path: string, given: Given): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(given[name])));
 }

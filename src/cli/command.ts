@@ -4,17 +4,17 @@ import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-/** Printed without a stack. */
+/** An error that is printed without a stack. */
 export class CliError extends ForeseenError {}
 
-/** The exit code is 2. */
+/** Thrown if the command line is used wrongly. The exit code is then 2. */
 export class UsageError extends CliError {}
 
 export interface GlobalFlags {
   readonly config?: string;
   readonly dataDir?: string;
   readonly json?: boolean;
-  /** The address of a gateway to use instead of the database. */
+  /** Address of a gateway, which the command uses instead of the database. */
   readonly gateway?: string;
   readonly host?: string;
   readonly port?: string;
@@ -25,11 +25,11 @@ export interface CliProcess {
   readonly environment: Environment;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
-  /** Absent if a command runs inside another program. */
+  /** Standard input; absent if a command runs inside another program. */
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly isErrorTerminal?: boolean;
-  /** Source of the signals that stop a gateway; by default the process. */
+  /** Source of the signals that stop a gateway; absent: the process. */
   readonly signals?: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }
 
@@ -38,13 +38,13 @@ export const sayTo =
   (line: string): void =>
     writeError(`${escapeText(line)}\n`);
 
-/** The option of commands that are safe to repeat. */
+/** The option for commands that can be repeated safely. */
 export const IDEMPOTENCY_KEY = {
   '--idempotency-key <key>':
     'a text of your choice, different for each change: repeating a command with the same text changes nothing',
 };
 
-/** @throws UsageError if the key cannot be the value of a header. */
+/** Returns the idempotency key of a command. @throws UsageError if it cannot be the value of a header */
 export function idempotencyKeyOf({ idempotencyKey }: { readonly idempotencyKey?: unknown }): string | undefined {
   if (idempotencyKey === undefined) return undefined;
   const key = String(idempotencyKey);

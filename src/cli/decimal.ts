@@ -1,12 +1,12 @@
 import { NANO_PER_YUAN } from '../lib/yuan.ts';
 
-/** An exact decimal number, `digits / 10 ** scale`: 7.15 is 715 with scale 2. */
+/** An exact decimal number, `digits / 10 ** scale`: 7.15 is 715 with the scale 2. */
 export interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
 }
 
-/** `null` unless the text is a positive number such as `7.15`, with at most 12 digits on either side of the point. */
+/** Reads a positive number such as `7.15`, with at most 12 digits on either side of the point; `null` for any other text. */
 export function parseDecimal(text: string): Decimal | null {
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text.trim()) ?? [];
   if (whole === undefined) return null;
@@ -14,10 +14,10 @@ export function parseDecimal(text: string): Decimal | null {
   return digits === 0n ? null : { digits, scale: fraction.length };
 }
 
-/** Reads a number of JSON, or its text, exactly; `null` if it is negative or not a number. */
+/** Reads a number of JSON, or its text, exactly; `null` if it is negative, or no number. */
 export function readDecimal(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  // `String` returns the shortest text of a number, which has the digits that were parsed.
+  // `String` of a number returns the shortest text, which has the digits that were parsed.
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(String(value)) ?? [];
   if (whole === undefined) return null;
   const scale = fraction.length - Number(exponent);
@@ -35,12 +35,12 @@ export function isSame(a: Decimal, b: Decimal): boolean {
   return a.digits * 10n ** BigInt(b.scale) === b.digits * 10n ** BigInt(a.scale);
 }
 
-/** 1 + percent / 100 */
+/** Returns 1 + percent / 100. */
 export function withPercent({ digits, scale }: Decimal): Decimal {
   return { digits: digits + 100n * 10n ** BigInt(scale), scale: scale + 2 };
 }
 
-/** `a / b`; `null` if the quotient has more than nine decimals. */
+/** Returns `a / b`; `null` if this has more than nine decimals. */
 export function quotient(a: Decimal, b: Decimal): Decimal | null {
   const above = a.digits * 10n ** BigInt(b.scale) * NANO_PER_YUAN;
   const below = b.digits * 10n ** BigInt(a.scale);
@@ -53,7 +53,7 @@ export function toNano({ digits, scale }: Decimal): bigint {
   return roundedQuotient(digits * NANO_PER_YUAN, 10n ** BigInt(scale));
 }
 
-/** `above / below`, rounded to the nearest integer, halves away from zero. */
+/** Returns `above / below`, rounded to the nearest integer, halves away from zero. */
 export function roundedQuotient(above: bigint, below: bigint): bigint {
   const rounded = ((above < 0n ? -above : above) * 2n + below) / (2n * below);
   return above < 0n ? -rounded : rounded;

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ADMIN_TOKEN_LENGTH_MIN, adminTokenWeakness } from '../api/management/guard.ts';
+import { DEMO_PROVIDER_VARIABLE } from '../config/catalog-sources.ts';
 import {
+  type CatalogText,
   ConfigError,
   type ConfigOptions,
   type ConfigOverrides,
@@ -15,20 +17,17 @@ import { CliError, type GlobalFlags, UsageError } from './command.ts';
 export interface ConfigSource {
   readonly file: string;
   readonly isDemo: boolean;
-  /** Values of flags and of the environment. */
+  /** Settings from flags and the environment. */
   readonly overrides: ConfigOverrides;
 }
 
 const DEMO_CONFIG = fileURLToPath(new URL('./demo/faregate.demo.yaml', import.meta.url));
-/** Used if neither a flag nor the environment names a file. */
+/** Configuration file if neither a flag nor the environment names one. */
 export const DEFAULT_FILE = 'faregate.yaml';
 
-/** Used in the configuration of the demo. */
-const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
-
 /**
- * Flags take precedence over the environment, and the environment over the file. If neither names a file, it is `faregate.yaml` in
- * the current directory, or else the demo.
+ * Finds the configuration. Flags take precedence over the environment, and the environment over the file. If none of them names a file, it
+ * is `faregate.yaml` in the current directory; if that does not exist, the demo.
  */
 export function findConfigSource(flags: GlobalFlags, environment: Environment): ConfigSource {
   const named = flags.config ?? nonEmpty(environment.FAREGATE_CONFIG);
@@ -52,17 +51,18 @@ export function loadForCommand(flags: GlobalFlags, environment: Environment, opt
 }
 
 /**
- * Loads the configuration for a command that uses the database and calls no provider. Missing credentials of providers are no error:
- * often only the environment of the gateway has them.
+ * Loads the configuration for a command that uses the database and calls no provider. Missing credentials are no error, because often only
+ * the gateway's environment has them.
  */
-export function loadForBooks(flags: GlobalFlags, environment: Environment): Config {
-  const options = { withoutCredentialFiles: true };
+export function loadForBooks(flags: GlobalFlags, environment: Environment, catalog?: CatalogText): Config {
+  const options = { withoutCredentialFiles: true, catalog };
   try {
     return loadForCommand(flags, environment, options);
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.problems.every(({ key }) => key.startsWith('providers.')))
       throw error;
-    const named = [...readConfigFile(error.file).text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
+    const text = readConfigFile(error.file).text + (catalog?.text ?? '');
+    const named = [...text.matchAll(/\$\{(\w+)\}/g)].map((match) => match[1]!);
     const placeholders = Object.fromEntries(named.map((name) => [name, 'not-set']));
     try {
       return loadForCommand(flags, { ...placeholders, ...environment }, options);
@@ -72,12 +72,12 @@ export function loadForBooks(flags: GlobalFlags, environment: Environment): Conf
   }
 }
 
-/** Adds the address of the demo's provider; the default is for commands that call no provider. */
+/** Adds the address and the credential of the demo's provider. Commands that call no provider can use the default address. */
 export function demoEnvironment(environment: Environment, providerUrl = 'http://127.0.0.1:9'): Environment {
-  return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl };
+  return { ...environment, [DEMO_PROVIDER_VARIABLE]: providerUrl, SIMULATED_KEY: 'simulated' };
 }
 
-/** @throws CliError if the token can be guessed */
+/** Returns the admin token of the environment. @throws CliError if it can be guessed */
 export function readAdminToken(environment: Environment): string | null {
   const token = nonEmpty(environment.FAREGATE_ADMIN_TOKEN);
   if (token === undefined) return null;
@@ -92,7 +92,7 @@ export function readAdminToken(environment: Environment): string | null {
 export const NO_ADMIN_TOKEN =
   'FAREGATE_ADMIN_TOKEN is not set: the admin API is open to the command line on this machine only';
 
-/** Whether a new demo contains a month of sample data. @throws UsageError */
+/** Whether a new demo has a month of sample data. @throws UsageError */
 export function hasDemoMonth(environment: Environment): boolean {
   const text = nonEmpty(environment.FAREGATE_DEMO_DATA) ?? 'month';
   if (text === 'month' || text === 'none') return text === 'month';

@@ -3,21 +3,21 @@ import { StatementError } from '../db/errors.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
 
-// SQLSTATE codes of refused connections.
+// Values of SQLSTATE with which PostgreSQL refuses a connection.
 const INVALID_AUTHORIZATION = '28000';
 const INVALID_PASSWORD = '28P01';
 const UNKNOWN_DATABASE = '3D000';
 
 const UNREACHED =
   'The database did not respond in time. It is down, overloaded, or not at the address in DATABASE_URL.';
-/** Messages of the driver for timeouts, which have no code. */
+/** The driver's messages about timeouts, which have no code. */
 const DRIVER_TIMEOUT =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/** The text of an error: the message of an expected one, else the stack, for a bug report. */
+/** Returns the text of an error: the message if it is expected; otherwise the stack, for a bug report. */
 export function describeFailure(error: unknown): string {
-  // Line breaks are escaped, because a message of the API can quote stored text.
-  if (error instanceof AdminClientError) return escapeText(error.message);
+  // Escapes line breaks, because a message of the API can quote stored text.
+  if (error instanceof AdminClientError) return [error.message, ...error.details].map(escapeText).join('\n');
   if (error instanceof ForeseenError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const words = error instanceof StatementError ? error.reason : error.message;
@@ -46,7 +46,7 @@ export function describeFailure(error: unknown): string {
   }
 }
 
-/** The address can be the one of the gateway or the one of its metrics. */
+/** Describes an address in use: that of the gateway, or that of its metrics. */
 function describeAddressInUse(error: Error): string {
   const { address, port } = error as Error & { readonly address?: string; readonly port?: number };
   const which = address === undefined || port === undefined ? '' : ` ${address}:${port}`;

@@ -1,4 +1,4 @@
-/** An instant as local time with the offset from UTC, such as `2026-11-20 20:00:00 +08:00`. Other text is returned unchanged. */
+/** Formats an instant as local time with its offset from UTC, such as `2026-11-20 20:00:00 +08:00`. Returns other texts unchanged. */
 export function localTime(instant: string): string {
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** `null` if the user of the operating system has no name, as in some containers. */
+/** Returns the name of the operating system's user; `null` if it has none, as in some containers. */
 export function localUserName(): string | null {
   try {
     return userInfo().username || null;

@@ -8,10 +8,10 @@ import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
 import { CliError } from './command.ts';
 
-/** Receives a message if another process must release the local database first. */
+/** Receives a message if another process must first release the local database. */
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
 
-/** Creates a local database if there is none. Only for commands whose description says so: `serve`, `db migrate` and `db import`. */
+/** Opens the database; creates a missing local one. Only for `serve`, `db migrate` and `db import`, whose descriptions say so. */
 export function openOrCreateOwnDatabases(
   location: DatabaseLocation,
   logger: Logger,
@@ -32,7 +32,7 @@ export function startOwnServer(
 }
 
 /**
- * Opens an existing database of any schema version.
+ * Opens an existing database, whatever the version of its schema.
  *
  * @throws NoDatabaseError if there is no local database
  */
@@ -63,7 +63,7 @@ export interface ServingGateway {
  * process.
  *
  * @throws NoDatabaseError if there is no local database
- * @throws SchemaError if the schema of the database or of a partition is not the version of this program
+ * @throws SchemaError if the schema of the database or of a partition is not that of this program
  */
 export async function openBooks(
   location: DatabaseLocation,
@@ -85,7 +85,7 @@ export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }
 
-/** @throws CliError if no gateway runs, because the local server runs only while a gateway does */
+/** Returns the URL of the local server. @throws CliError if no gateway runs, because the server runs only while a gateway does */
 export function localServerUrl(dataDir: string): string {
   const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;
   if (owner?.databaseUrl !== undefined) return owner.databaseUrl;

@@ -1,10 +1,10 @@
 import type { AdminClient } from '../api/management/admin-client.ts';
 import type { Page } from '../api/management/response-fields.ts';
 
-/** Maximum number of items that the admin API returns in a page. */
+/** Maximum number of items in a page of the admin API. */
 const PAGE_LIMIT = '500';
 
-/** Requests the pages of a list, each when it is read. `limit` returns the maximum number of items of the next page. */
+/** Yields the pages of a list, each requested when it is read. `limit` returns the maximum number of items for the next one. */
 export async function* pages<List extends Page<unknown>>(
   admin: AdminClient,
   path: string,
@@ -26,7 +26,7 @@ export async function listAll<Item>(admin: AdminClient, path: string, query: Rec
   return items;
 }
 
-/** Reads the first `limit` items of a list. The API may return shorter pages if a search takes long. */
+/** Reads the first `limit` items of a list. A page can be shorter, if the API takes long to find items. */
 export async function listUpTo<Item>(
   admin: AdminClient,
   path: string,
@@ -34,7 +34,7 @@ export async function listUpTo<Item>(
   limit: string,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  // The first request has the limit as the user wrote it, so that the API reports an invalid one.
+  // The first request has the limit as the user typed it, so that the API reports an invalid one.
   const left = (): string => (items.length === 0 ? limit : String(Number(limit) - items.length));
   for await (const { data } of pages<Page<Item>>(admin, path, query, left)) {
     items.push(...data);

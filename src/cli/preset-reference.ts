@@ -2,14 +2,14 @@ import { findPreset, type Preset, presets } from '../config/presets.ts';
 import { closestName } from '../config/suggest.ts';
 import { UsageError } from './command.ts';
 
-/** @throws UsageError with the most similar vendor and all known ones */
+/** Returns the preset of a vendor. @throws UsageError with the most similar vendor and all known ones */
 export function presetOf(name: string): Preset {
   const preset = findPreset(name);
   if (preset === null) throw new UsageError(unknownVendor('--provider', name));
   return preset;
 }
 
-/** The message for a name that is neither a known vendor nor a provider of the configuration. */
+/** Returns the message for a name that is neither a known vendor nor a configured provider. */
 export function unknownVendor(option: string, name: string, configured: readonly string[] = []): string {
   const names = presets.map((each) => each.name);
   const closest = closestName(name, [...configured, ...names]);

@@ -12,10 +12,10 @@ import { createOutput } from './output.ts';
  * Runs the command line.
  *
  * @param argv arguments without the name of the program
- * @returns the exit code: 0, 1 if the command failed or found something wrong, 2 if it was used wrongly
+ * @returns the exit code: 0; 1 if the command failed or found a problem; 2 if it was used wrongly
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
-  // Errors of parsing must be JSON too, so the flag is found before the arguments are parsed.
+  // This flag is read before the arguments are parsed, because errors of parsing must be JSON, too.
   const isJson = argv.includes('--json');
   const program = new Command('faregate')
     .description(
@@ -55,7 +55,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     if (isHelp) return 0;
     const isUsage = error instanceof CommanderError || error instanceof UsageError;
     if (isJson) createOutput(true, process.writeOut).print({ error: toJson(error) }, String);
-    // Commander has already printed its own errors.
+    // Commander has printed its own errors already.
     else if (!(error instanceof CommanderError)) process.writeError(`${escapeLines(describeFailure(error))}\n`);
     return isUsage ? USAGE_ERROR : FAILURE;
   }
@@ -64,11 +64,16 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
 const FAILURE = 1;
 const USAGE_ERROR = 2;
 
-/** An error as `--json` prints it in place of the result, with the code and parameter that the admin API reported. */
-function toJson(error: unknown): { message: string; code?: string; param?: string } {
+/** Returns an error as `--json` prints it instead of the result, with the code and parameter that the admin API reported. */
+function toJson(error: unknown): { message: string; code?: string; param?: string; details?: readonly string[] } {
   if (error instanceof AdminClientError) {
-    const { message, code, param } = error;
-    return { message, ...(code !== null && { code }), ...(param !== null && { param }) };
+    const { message, code, param, details } = error;
+    return {
+      message,
+      ...(code !== null && { code }),
+      ...(param !== null && { param }),
+      ...(details.length > 0 && { details }),
+    };
   }
   if (error instanceof CommanderError) return { message: error.message.replace(/^error: /, '') };
   return { message: describeFailure(error) };

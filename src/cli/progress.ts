@@ -1,6 +1,6 @@
 import type { CliProcess } from './command.ts';
 
-/** A progress line on standard error, shown only on a terminal. */
+/** A line on standard error that shows progress, only on a terminal. */
 export interface Progress {
   show(text: string, bytes?: number): void;
 }
@@ -8,7 +8,7 @@ export interface Progress {
 const SHOWN_EVERY_MS = 200;
 const CLEAR_LINE = '\r\x1b[K';
 
-/** Shows the progress of `work`, and removes the line at its end. */
+/** Shows the progress of `work`, and removes the line at the end. */
 export async function withProgress<Result>(
   { isErrorTerminal, writeError }: CliProcess,
   work: (progress: Progress) => Promise<Result>,

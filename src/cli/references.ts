@@ -20,7 +20,7 @@ export async function withIds(admin: AdminClient, given: Readonly<Record<string,
 
 const REFERENCES = { account: accountIdOf, user: userIdOf, token: tokenIdOf };
 
-/** Returns the id of an account that is named by its id, or by a name that no other account has. */
+/** Returns the id of an account, by its id or by a name that no other account has. */
 async function accountIdOf(admin: AdminClient, reference: string): Promise<string> {
   if (reference.startsWith('acct_')) return reference;
   const named = await listUpTo<AccountResponse>(admin, '/accounts', { name: reference }, String(NAMED_MAX));
@@ -32,7 +32,7 @@ async function accountIdOf(admin: AdminClient, reference: string): Promise<strin
   );
 }
 
-/** Returns the id of a user who is named by the id or by what the person signs in with. */
+/** Returns the id of a user, by the id or by what the user signs in with. */
 export async function userIdOf(admin: AdminClient, reference: string): Promise<string> {
   if (/^usr_[0-9a-z]+$/.test(reference)) return reference;
   const query = new URLSearchParams({ signInName: reference });
@@ -41,7 +41,7 @@ export async function userIdOf(admin: AdminClient, reference: string): Promise<s
   throw new CliError(`Nobody signs in as "${reference}". See: faregate user list --search <part of the name>`);
 }
 
-/** Returns the id of an admin token that is named by its id, or by its name if it is not revoked. */
+/** Returns the id of an admin token, by its id or, if it is not revoked, by its name. */
 async function tokenIdOf(admin: AdminClient, reference: string): Promise<string> {
   if (/^tok_[0-9a-z]+$/.test(reference)) return reference;
   const tokens = await listAll<TokenResponse>(admin, '/tokens', {});

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { CliError, type CliProcess, UsageError } from './command.ts';
 
-/** Far above any secret. */
+/** Maximum length of the input, much longer than any secret. */
 const INPUT_CHARS_MAX = 64 * 1024;
 
-/** A terminal, as far as it is used here. */
+/** What is used here of a terminal. */
 type Terminal = Readable & { setRawMode(isRaw: boolean): unknown };
 
 /**
@@ -34,13 +34,13 @@ async function readAll(stdin: Readable): Promise<string> {
   return text;
 }
 
-/** Enter, and the end of the input. */
+/** Characters that end a line: Enter, and the end of the input. */
 const ENDS = '\r\n\u0004';
 const INTERRUPT = '\u0003';
-/** Backspace and delete. */
+/** Characters that erase one: backspace and delete. */
 const ERASES = '\b\u007f';
 
-/** Raw mode, in which the terminal echoes nothing, also delivers Ctrl-C and the erasing keys as characters. */
+/** Reads a line in raw mode: the terminal shows nothing, but Ctrl-C and the erasing keys arrive as characters. */
 async function readHidden(stdin: Terminal, writeError: CliProcess['writeError'], what: string): Promise<string> {
   writeError(`Paste ${what}, which is not shown, then press Enter: `);
   stdin.setRawMode(true);

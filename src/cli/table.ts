@@ -5,16 +5,16 @@ import { localTime } from './local-time.ts';
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
-  /** By default `right` if all cells are numbers. */
+  /** Alignment of the column; absent: `right` if all cells are numbers, otherwise left. */
   readonly align?: 'right';
 }
 
 type Field = readonly [name: string, value: string];
 
-/** With or without a unit; `-` stands for an absent number. */
+/** A number with or without a unit; `-` stands for a missing number. */
 const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
-/** Returns the text `empty` if there are no rows. */
+/** Formats a table; without rows, returns the text `empty`. */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
   const texts = columns.map(({ title, cell, align }) => {
@@ -32,7 +32,7 @@ export function renderTable<Row>(rows: readonly Row[], empty: string, columns: r
     .join('\n');
 }
 
-/** A line for each name and its value. A field that is false is left out. */
+/** Formats a line for each name and its value. A field that is false is left out. */
 export function renderFields(fields: readonly (Field | false)[]): string {
   const shown = fields.filter((field) => field !== false);
   const names = padded(
@@ -42,10 +42,10 @@ export function renderFields(fields: readonly (Field | false)[]): string {
   return shown.map(([, value], line) => `${names[line]}  ${escapeText(value)}`).join('\n');
 }
 
-/** A member of a row, with another title in front if it is not to be shown under its own name: `call: id`. */
+/** A member of a row, optionally with a title of its own, as in `call: id`. */
 type Shown<Row> = (keyof Row & string) | `${string}: ${keyof Row & string}`;
 
-/** Columns of members, each under its name: `balanceYuan` under `balance ¥`, `createdAt` as local time under `created`. */
+/** Returns columns for members: `balanceYuan` with the title `balance ¥`, `createdAt` as local time with the title `created`. */
 export function columnsOf<Row extends object>(...members: Shown<Row>[]): Column<Row>[] {
   return members.map(titleAndMember<Row>).map(({ title, member }) => ({
     title: title ?? wordsOf(member).replace(/ yuan$/, ' ¥'),
@@ -53,7 +53,7 @@ export function columnsOf<Row extends object>(...members: Shown<Row>[]): Column<
   }));
 }
 
-/** Fields of members, each by its name: `balanceYuan` as an amount with its sign, `createdAt` as local time. */
+/** Returns fields for members: `balanceYuan` as an amount with its sign, `createdAt` as local time. */
 export function fieldsOf<Row extends object>(row: Row, ...members: Shown<Row>[]): Field[] {
   return members.map(titleAndMember<Row>).map(({ title, member }) => {
     const text = textOf(member, row[member]) ?? '-';
@@ -71,7 +71,7 @@ function wordsOf(member: string): string {
   return member.replace(/At$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** `null` if the member has no value. */
+/** Formats a value; `null` if there is none. */
 function textOf(member: string, value: unknown): string | null {
   if (value === null || value === undefined) return ['expiresAt', 'lastSignInAt'].includes(member) ? 'never' : null;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

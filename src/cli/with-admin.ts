@@ -14,12 +14,12 @@ import { localUserName } from './local-user.ts';
 import { createQuietLogger } from './log/logger.ts';
 import { findServingGateway, openBooks, type ServingGateway, withDatabases } from './own-database.ts';
 
-/** A command that only reads prints which database it reads, so that a wrong data directory is noticed. */
+/** What a command does. If it only reads, it prints which database it reads, so that a wrong data directory is noticed. */
 export type AdminUse = 'reads' | 'changes';
 
 /**
- * Runs a command's work through the admin API of the gateway that `--gateway` names, or of a gateway that serves the local database.
- * Otherwise the admin API runs in this process on the database, which must exist with the schema version of this program.
+ * Runs a command's work with the admin API: that of the gateway that `--gateway` names, or of a gateway that serves the local database.
+ * Without one, the admin API runs in this process on the database, which must exist and have the schema of this program.
  *
  * @throws NoDatabaseError, SchemaError, DataDirInUseError with advice for the user
  */
@@ -42,7 +42,7 @@ export async function withAdmin<Result>(
   try {
     config = loadForBooks(flags, environment);
   } catch (error) {
-    // A running gateway keeps its earlier configuration, and can report why the file is not loaded.
+    // A gateway that runs has its earlier configuration, and can report why the file is not loaded.
     const serving = error instanceof ConfigError ? findGateway(flags, environment, use) : null;
     if (serving === null) throw error;
     sayWhere(`database: the one of the gateway on ${serving.url}`);
@@ -54,7 +54,7 @@ export async function withAdmin<Result>(
   const logger = createQuietLogger(environment);
   const books = await openBooks(config.database, logger, say).catch((error: unknown) => {
     throw error instanceof NoDatabaseError && isUsualPlace
-      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`)
+      ? new CliError(`${error.message}\n${NO_CONFIGURATION}`, { cause: error })
       : error;
   });
   if ('gateway' in books) {
@@ -89,7 +89,7 @@ export function askGateway({ url, adminToken }: ServingGateway): AdminClient {
   return remoteAdminClient(url, adminToken, localUserName());
 }
 
-/** For a configuration that cannot be loaded. Only commands that read look for a gateway in the default directory too. */
+/** Finds a gateway although the configuration cannot be loaded. Only commands that read search the default directory, too. */
 function findGateway(flags: GlobalFlags, environment: Environment, use: AdminUse): ServingGateway | null {
   const { dataDir, databaseUrl } = findConfigSource(flags, environment).overrides;
   if (databaseUrl !== undefined || (dataDir === undefined && use !== 'reads')) return null;

@@ -45,7 +45,7 @@ describe('a catalog of the database', () => {
       problemsOf('apiKey: a, vendor: "${ACME_API_KEY}"'),
       problemsOf('apiKey: { file: "/run/secrets/${ACME_API_KEY}" }'),
     ];
-    for (const problems of shown) assert.match(problems.join(), /variables are allowed in "apiKey"/);
+    for (const problems of shown) assert.match(problems.join(), /can use variables only in "apiKey"/);
     assert.match(problemsOf('apiKey: &key "${ACME_API_KEY}"', 'displayName: *key').join(), /An alias cannot repeat/);
     const nested = problemsOf('apiKey: a, headers: &all { X-Key: "${ACME_API_KEY}" }', 'innerModels: *all');
     assert.match(nested.join(), /An alias cannot repeat/);
@@ -70,7 +70,7 @@ describe('a catalog of the database', () => {
     ]) {
       assert.match(
         problemsOf(`apiKeys: [{ file: ${file} }]`).join(),
-        /apiKeys\.0\.file: In the database, files must be in/,
+        /apiKeys\.0\.file: A catalog in the database can use only files in/,
       );
     }
     assert.match(problemsOf('apiKey: a, ca: /etc/shadow').join(), /providers\.acme\.ca: /);

@@ -4,37 +4,41 @@ import type { Path } from './document.ts';
 import { isPem } from './fields.ts';
 
 /**
- * What a catalog of the database may read from the machine of a node. Operators edit the catalog over HTTP, and may neither see the secrets of the
- * gateway nor send them to a provider.
+ * This file limits what a catalog in the database can read from the machine of a node. Operators edit the catalog over HTTP, and must
+ * neither see the gateway's secrets nor send them to a provider.
  */
 
-/** Where orchestrators mount secrets. */
+/** Where orchestrators mount secrets as files. */
 const MOUNTED_SECRETS = '/run/secrets';
 
 const CREDENTIAL_VARIABLE = /^(?!FAREGATE_|AWS_).*_(KEY|TOKEN|PROXY)$/;
 
-/** Why a variable cannot be used at a path of the catalog; `null` if it can. */
+/** The address of the demo's provider, which is not secret. Only the demo sets it. */
+export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
+
+/** Returns why a catalog may not use a variable at a path; `null` if it may. */
 export function variableBreach(path: Path, name: string): string | null {
+  if (name === DEMO_PROVIDER_VARIABLE) return null;
   const [section, , field] = path;
   const isCredential =
     section === 'providers' &&
     ((path.length === 3 && (field === 'apiKey' || field === 'proxy')) ||
       (path.length === 4 && (field === 'apiKeys' || field === 'headers')));
   if (!isCredential)
-    return 'In the database, variables are allowed in "apiKey", "apiKeys", "headers" and "proxy" only. Write the value.';
+    return 'A catalog in the database can use variables only in "apiKey", "apiKeys", "headers" and "proxy". Write the value itself.';
   if (CREDENTIAL_VARIABLE.test(name)) return null;
   return `A catalog in the database can use variables whose names end with _KEY, _TOKEN or _PROXY, and not ${name}.`;
 }
 
 /**
- * The files of a catalog that are neither in the directory of the configuration file nor mounted secrets.
+ * Returns the files that a catalog may not read: those that are neither in the configuration file's directory nor mounted secrets.
  *
  * @param value the values of the catalog
  */
 export function fileBreaches(value: unknown, configFile: string): { readonly path: Path; readonly message: string }[] {
   const folders = [resolve(dirname(configFile)), MOUNTED_SECRETS];
   const isInside = (file: string): boolean => folders.some((folder) => resolve(file).startsWith(folder + sep));
-  const message = `In the database, files must be in ${folders[0]} or ${MOUNTED_SECRETS}.`;
+  const message = `A catalog in the database can use only files in ${folders[0]} or ${MOUNTED_SECRETS}.`;
   return filesOf(value)
     .filter(({ file }) => !isInside(file))
     .map(({ path }) => ({ path, message }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { catalogOf, joinConfig, REMOVED_SECRET, secretsIn, splitConfig } from './catalog-text.ts';
+import { catalogOf, editCatalog, joinConfig, REMOVED_SECRET, secretsIn, splitConfig } from './catalog-text.ts';
 import { parseConfig } from './load.ts';
 import { configTemplate } from './template.ts';
 
@@ -65,10 +65,10 @@ describe('splitConfig and joinConfig', () => {
       const { node, catalog } = splitConfig(text);
       const joined = joinConfig(node, catalog);
       assert.deepEqual(parseConfig(joined, 'f', environment), parseConfig(text, 'f', environment));
-      assert.match(joined, /^catalog: file$/m);
+      assert.match(joined, /^catalog: file\b/m);
       // An export followed by a push changes nothing.
       assert.equal(splitConfig(joined).catalog, catalog);
-      const inDatabase = parseConfig(`${node}\ncatalog: database\n`, 'f', environment, {
+      const inDatabase = parseConfig(editCatalog(node, [{ path: ['catalog'], value: 'database' }]), 'f', environment, {
         catalog: { name: 'revision 1', text: catalog },
       });
       assert.deepEqual({ ...inDatabase, catalog: 'file' }, parseConfig(text, 'f', environment));

@@ -5,7 +5,7 @@ import { CATALOG_SECTIONS, configSchema } from './schema.ts';
 import { membersOf, unwrapped } from './schema-members.ts';
 import { type Edit, type EditPath, editYaml, expandAliases, keyOf, parseYaml, plainValue } from './yaml-text.ts';
 
-/** The catalog as a text of its own, and as a part of a configuration file. All functions throw `ConfigError` if a text is not YAML. */
+/** A configuration file, divided into its own sections and the catalog. All functions of this file throw `ConfigError` for invalid YAML. */
 
 export interface SplitConfig {
   /** The sections of the node, with the comments at the head of the file. */
@@ -39,30 +39,30 @@ export function splitConfig(text: string): SplitConfig {
   return { node: text.slice(0, parts[0]?.start ?? 0) + cut(false), catalog: cut(true) };
 }
 
-/** Joins the sections of a node and those of the catalog to a configuration file with `catalog: file`. */
+/** Joins the sections of a node with those of the catalog to a configuration file with `catalog: file`. */
 export function joinConfig(node: string, catalog: string): string {
   const file = editYaml(splitConfig(node).node, [{ path: ['catalog'], value: 'file' }]);
   return `${withLineBreak(file)}\n${splitConfig(catalog).catalog}`;
 }
 
-/** Applies edits to the text of a catalog. Prices stay text if they are text in the edit. Aliases are replaced with their values. */
+/** Applies edits to the text of a catalog. A price that is text in the edit stays text. Aliases are replaced with their values. */
 export function editCatalog(text: string, edits: readonly Edit[]): string {
   return editYaml(text, edits);
 }
 
 /**
- * The paths of credentials, header values and proxy passwords that are in the text itself, which the text of a revision must not contain.
- * Variables without a default, `{ file: PATH }` and `{ secret: NAME }` only refer to secrets.
+ * Returns the paths of credentials, header values and proxy passwords that a text contains itself, which is forbidden in the text of a
+ * revision. Variables without a default, `{ file: PATH }` and `{ secret: NAME }` only refer to secrets.
  */
 export function secretsIn(text: string): EditPath[] {
   const document = parseYaml(text);
   return findSecrets(configSchema, plainValue(document.contents, document), []);
 }
 
-/** Replaces secrets in a recorded text. A valid credential, so that the text can be parsed and compared. */
+/** Text that replaces a secret in a recorded catalog. It is a valid credential, so that the catalog can still be parsed and compared. */
 export const REMOVED_SECRET = '(not-shown)';
 
-/** The sections of the catalog of a configuration file, with literal secrets replaced. */
+/** Returns the catalog sections of a configuration file, with secrets replaced. */
 export function catalogOf(text: string): string {
   const { catalog } = splitConfig(text);
   const document = parseYaml(catalog);
@@ -88,7 +88,7 @@ function findSecrets(schema: Parameters<typeof unwrapped>[0], value: unknown, pa
 const USER_INFO = /(?<=^[a-z]+:\/\/)[^/?#]*(?=@)/i;
 const VARIABLE = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::-)?\}/;
 
-/** Fields that may contain secrets, with the texts that do. */
+/** Fields that may contain secrets. The function tells whether a text is one. */
 const SECRET_FIELDS = new Map<unknown, (text: string) => boolean>([
   [providerCredential._zod.def, hasNoVariable],
   [headerValue._zod.def, hasNoVariable],
@@ -103,25 +103,25 @@ function isSectionName(name: string): boolean {
   return (CATALOG_SECTIONS as readonly string[]).includes(name);
 }
 
-/** A text in flow style, or with document markers, such as JSON, with its sections in block style. */
+/** Converts a text with flow style or document markers, such as JSON, to one with its sections in block style. */
 function asBlocks(document: Document): string {
   if (isMap(document.contents)) document.contents.flow = false;
   if (document.directives) Object.assign(document.directives, { docStart: null, docEnd: false });
   return document.toString({ lineWidth: 0 });
 }
 
-/** The start of the comment directly above the first section, without the header of the file. */
+/** Returns where the comment directly above the first section starts, without the header of the file. */
 function afterHeader(text: string, keyStart: number): number {
   return lineStartAbove(text, keyStart, /^#/);
 }
 
-/** The start of the comments above a section, without those that are indented. */
+/** Returns where the comments above a section start, without indented ones. */
 function afterIndented(text: string, keyStart: number): number {
   const start = lineStartAbove(text, keyStart, /^#|^\s*$/);
   return start + /^\s*/.exec(text.slice(start, keyStart))![0].length;
 }
 
-/** The start of the first of the lines directly above an offset that all have a form. */
+/** Returns the start of the first line of those directly above an offset that all match a pattern. */
 function lineStartAbove(text: string, offset: number, form: RegExp): number {
   if (offset === 0) return 0;
   const lineStart = text.lastIndexOf('\n', offset - 2) + 1;

@@ -10,7 +10,7 @@ const KINDS = {
   groups: 'group',
 } as const;
 
-/** A change as a sentence, such as "acme-large: output ¥16 → ¥14 from 2026-12-01". */
+/** Describes a change as a sentence, such as "acme-large: output ¥16 → ¥14 from 2026-12-01". */
 export function sentenceOf({ section, name, kind, setting, before, after, from }: CatalogChange): string {
   const words = setting === null ? KINDS[section] : wordsOf(setting, kind);
   const start = from === null ? '' : ` from ${from}`;
@@ -27,7 +27,7 @@ function shortened(text: string): string {
   return text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text;
 }
 
-/** The name of one item of a list or record. */
+/** Names of single items, by the name of their list or record. */
 const ONE: Readonly<Record<string, string>> = {
   aliases: 'alias',
   headers: 'header',
@@ -44,7 +44,7 @@ const ONE: Readonly<Record<string, string>> = {
 
 const WORDS: Readonly<Record<string, string>> = { apiKey: 'credential', apiKeys: 'credentials' };
 
-/** Which calls a price is for. These words follow the name of the price. */
+/** Words for the calls to which a price applies. They follow the name of the price. */
 const CONDITIONS: Readonly<Record<string, (key: string) => string>> = {
   thinking: () => 'with thinking',
   above: (tokens) => `above ${tokens} input tokens`,
@@ -53,12 +53,12 @@ const CONDITIONS: Readonly<Record<string, (key: string) => string>> = {
   offPeak: () => 'in off-peak hours',
 };
 
-/** Settings that say nothing beside the settings in them. */
+/** Settings that are left out of the text: the settings in them are clear without their name. */
 const SILENT: ReadonlySet<string> = new Set(['price', 'prices', 'limits', 'timeOfDay']);
 
 interface Part {
   readonly word: string;
-  /** The name or number in brackets; `null`: none. */
+  /** Name or number in brackets; `null`: none. */
   readonly key: string | null;
 }
 
@@ -82,7 +82,7 @@ function wordsOf(setting: string, kind: CatalogChange['kind']): string {
   return [...subjects, ...conditions].filter((word) => word !== '').join(' ');
 }
 
-/** `cachedInput` becomes "cached input". Units that the value contains are left out. */
+/** Converts `cachedInput` to "cached input". Leaves out units, which the value contains. */
 function spaced(word: string): string {
   return word
     .replace(/Yuan$|BasisPoints$/, '')

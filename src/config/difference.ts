@@ -8,25 +8,25 @@ import { NOT_SHOWN, showValue } from './shown.ts';
 
 export interface CatalogChange {
   readonly section: (typeof CATALOG_SECTIONS)[number];
-  /** The provider, model, plan or group; `null` in sections without names. */
+  /** Name of the provider, model, plan or group; `null` in sections without names. */
   readonly name: string | null;
   readonly kind: 'added' | 'removed' | 'changed';
   /**
-   * Path of the setting, with names and numbers in brackets, such as `routes[acme/large-1].weight` or `price.above[200000].output`. `null`: all of
-   * the provider, model, plan or group.
+   * Path of the setting, with names and numbers in brackets, such as `routes[acme/large-1].weight` or `price.above[200000].output`. `null`:
+   * the change is that of a whole provider, model, plan or group.
    */
   readonly setting: string | null;
-  /** The values in the spelling of the file, with the unit of money and percentages; `null`: absent, secret, or not one value. */
+  /** The value before the change, as the file spells it, with its unit of money or percent; `null`: absent, secret, or several values. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Start of the prices, as in the file; `null`: the change takes effect with the revision. */
+  /** Start of the prices, as in the file; `null`: the change takes effect together with the revision. */
   readonly from: string | null;
 }
 
 type Place = Pick<CatalogChange, 'section' | 'name' | 'setting' | 'from'>;
 type Schema = z.core.$ZodType;
 
-/** The differences between the catalogs of two configurations. None if they are equal. */
+/** Returns the differences between the catalogs of two configurations; none if they are equal. */
 export function difference(before: Config, after: Config): CatalogChange[] {
   return CATALOG_SECTIONS.flatMap((section) => {
     const schema = unwrapped(configSchema.shape[section]);
@@ -38,13 +38,13 @@ export function difference(before: Config, after: Config): CatalogChange[] {
       if (now[name] === undefined) return [changed(named, 'present', undefined)];
       const changes = compare(schema.valueType, old[name], now[name], named);
       if (old[name] !== undefined) return changes;
-      // Of all that is new, the amounts of money are what a reviewer needs.
+      // If the whole object is new, only its amounts of money are listed, because a reviewer needs these.
       return [changed(named, undefined, 'present'), ...changes.filter(({ after: text }) => text?.startsWith('¥'))];
     });
   });
 }
 
-/** A change of a value that is not shown. */
+/** Describes a change without the values. */
 function changed(place: Place, before: unknown, after: unknown): CatalogChange {
   const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
   return { ...place, kind, before: null, after: null };
@@ -58,7 +58,7 @@ function compare(schema: Schema, before: unknown, after: unknown, place: Place):
       : field instanceof z.ZodArray
         ? compareItems(field.element, listOf(before), listOf(after), place)
         : compareTexts(field, before, after, place);
-  // An empty section can differ from an absent one.
+  // If no member differs, an empty section may still differ from an absent one.
   const isAbsentOnce = (before === undefined) !== (after === undefined);
   return changes.length === 0 && isAbsentOnce && place.setting !== null ? [changed(place, before, after)] : changes;
 }
@@ -82,7 +82,7 @@ function compareMembers(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Compares the price lists of each start: with the former ones of this start, or else with the ones that they replace. */
+/** Compares price lists by their start: with the former list of this start, or else with the one that it replaces. */
 function compareLater(schema: Schema, before: Fields, after: Fields, place: Place): CatalogChange[] {
   const [old, now] = [before, after].map(({ later }) => listOf(later) as Fields[]) as [Fields[], Fields[]];
   const starts = [...new Set([...old, ...now].map(({ from }) => String(from)))].sort();
@@ -98,7 +98,7 @@ function compareLater(schema: Schema, before: Fields, after: Fields, place: Plac
   });
 }
 
-/** Compares lists item by item: routes by provider and model, other items by their text. A new order is a change too. */
+/** Compares lists item by item: routes by provider and model, other items by their text. A different order is a change, too. */
 function compareItems(
   schema: Schema,
   before: readonly unknown[],
@@ -125,7 +125,7 @@ function compareItems(
     : [{ ...changed(place, before, after), before: was!, after: is! }];
 }
 
-/** Items by key. Repeated keys are numbered. */
+/** Returns items by key. Repeated keys get a number. */
 function keyed(items: readonly (readonly [key: string, item: unknown])[]): Map<string, unknown> {
   const map = new Map<string, unknown>();
   for (const [key, item] of items) {
@@ -149,7 +149,7 @@ function compareTexts(schema: Schema, before: unknown, after: unknown, place: Pl
   }
   const [was, is] = [before, after].map((value) => (value === undefined ? null : textOf(schema, value, place)));
   const change = changed(place, before, after);
-  // Values whose texts are equal differ in what is not shown.
+  // If both values have the same text, they differ in something that is not shown.
   return [was === is ? change : { ...change, before: was!, after: is! }];
 }
 
@@ -163,12 +163,12 @@ function compareImagePrices(before: Fields, after: Fields, place: Place): Catalo
   });
 }
 
-/** One price is a table with a default only. */
+/** Converts image prices to a table. A single price is a table that only has a default. */
 function tableOf(prices: unknown): Fields {
   return isRecord(prices) ? prices : prices === undefined ? {} : { default: prices };
 }
 
-/** A value in the spelling of the file; `null` if it is secret. */
+/** Returns a value as the file spells it; `null` if it is secret. */
 function textOf(schema: Schema, value: unknown, { setting }: Place): string | null {
   const shown = showValue(schema, value);
   const text = isRecord(shown) ? wordsOf(shown) : String(shown);

@@ -19,35 +19,35 @@ export type Path = readonly PropertyKey[];
 
 interface DocumentProblem {
   readonly path: Path;
-  /** The first line is 1; 0 if unknown. */
+  /** Number of the line, from 1; 0 if unknown. */
   readonly line: number;
   readonly message: string;
 }
 
 interface Place {
-  /** The longest prefix of the path that the file contains. */
+  /** The longest part of the path, from its beginning, that the file contains. */
   readonly path: Path;
   readonly line: number;
-  /** Messages show this, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
+  /** What messages call the value, such as `"10 minutes"` or `a list`; `null` if the key is missing or empty. */
   readonly found: string | null;
 }
 
 export interface ConfigDocument {
-  /** Numbers are text as in the file; a key without a value is `undefined`. */
+  /** The values. Numbers are text as in the file; a key without a value is `undefined`. */
   readonly value: unknown;
   readonly problems: readonly DocumentProblem[];
-  /** If the value is missing, this is the position of its nearest parent. */
+  /** Returns where a value is. If it is missing, this is the position of its nearest parent. */
   locate(path: Path): Place;
 }
 
-/** Variables are expanded. Numbers stay text, because floats would be imprecise: `0.0000001` would become `1e-7`. */
+/** Reads a file and expands variables. Numbers stay text, because floats are imprecise: `0.0000001` would become `1e-7`. */
 export function readDocument(text: string, environment: Environment, refuse: RefuseVariable = allow): ConfigDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'error',
-    // The visitor finds duplicates and reports the line of the first key.
+    // The visitor finds duplicate keys itself, because it reports the line of the first one.
     uniqueKeys: false,
   });
   const lineAt = (offset: number): number => lines.linePos(offset).line;
@@ -72,7 +72,7 @@ export function readDocument(text: string, environment: Environment, refuse: Ref
   return { value, problems: visitor.problems, locate: (path) => locate(path, document, visitor, lineAt) };
 }
 
-/** Why a variable cannot be used at a path; `null` if it can. */
+/** Returns why a variable may not be used at a path; `null` if it may. */
 export type RefuseVariable = (path: Path, name: string) => string | null;
 
 const allow: RefuseVariable = () => null;
@@ -81,21 +81,21 @@ const nowhere = (): Place => ({ path: [], line: 0, found: null });
 
 function readSyntaxErrors(document: Document, text: string, lineAt: (offset: number) => number): DocumentProblem[] {
   const problems: DocumentProblem[] = [];
-  // YAML only warns of an unknown tag, but the author expects an effect.
+  // An unknown tag is only a warning for YAML, but its author expects an effect.
   for (const error of [...document.errors, ...document.warnings]) {
     const offset = error.pos[0];
     const keys = keysBefore(offset, document.contents);
-    // The parser reports an unclosed quote at the end of the file.
+    // A quote that is not closed is reported at the end of the file.
     const isUnclosedQuote = error.message.startsWith('Missing closing');
     const line = lineAt((isUnclosedQuote ? keys.at(-1)?.range?.[0] : undefined) ?? offset);
-    // More errors on the same line are mostly consequences of the first.
+    // Further errors on a line are mostly consequences of the first one.
     if (problems.some((problem) => problem.line === line)) continue;
 
     const bareVariable = text.slice(offset - 1, offset + 1) === '${' ? variableAt(text, offset - 1) : null;
     const message =
       bareVariable === null ? syntaxMessage(error) : `Inside { } and [ ], put variables in quotes: "${bareVariable}".`;
     problems.push({ path: error.code === 'MULTIPLE_DOCS' ? [] : keys.map(keyText), line, message });
-    // The braces of an unquoted variable cause errors in all that follows.
+    // If a variable has no quotes, its braces cause errors in everything after it.
     if (bareVariable !== null) break;
   }
   return problems;
@@ -125,12 +125,12 @@ function syntaxMessage(error: YAMLError): string {
     case 'BAD_SCALAR_START':
       return `Not valid YAML: ${error.message}. Put the value in quotes.`;
     default:
-      // The message may quote the file, and thereby a credential.
+      // The message of the parser may quote the file, and so a credential.
       return `Not valid YAML: ${error.message.split(/: |"/)[0]!.trim()}.`;
   }
 }
 
-/** These keys enclose the syntax error. */
+/** Returns the keys that contain the place of a syntax error. */
 function keysBefore(offset: number, node: unknown): Scalar[] {
   const pairs = isMap(node) ? node.items : [];
   const pair = pairs.findLast(({ key }) => isScalar(key) && key.range != null && key.range[1] <= offset);
@@ -142,14 +142,14 @@ function keyText(key: Scalar): string {
 }
 
 interface VisitedProblem extends DocumentProblem {
-  /** True if the document cannot be converted to values. */
+  /** Whether the document cannot be converted to values. */
   readonly isFatal: boolean;
 }
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const VARIABLE_FORM = `Write a variable as \${NAME} or \${NAME:-default}.`;
 
-/** Whether a value of the file contains a variable. Anchors come before their aliases, so the variables in them were found. */
+/** Whether a value contains a variable. An anchor precedes its aliases, so variables in it were found before. */
 function hasVariable(node: unknown, written: ReadonlyMap<Scalar, string>): boolean {
   if (isScalar(node)) return written.has(node);
   if (isMap(node)) return node.items.some(({ value }) => hasVariable(value, written));
@@ -157,12 +157,12 @@ function hasVariable(node: unknown, written: ReadonlyMap<Scalar, string>): boole
 }
 
 /**
- * Duplicate keys are rejected. `${NAME}` and `${NAME:-default}` are expanded in values that are already parsed, so the value of a variable
- * cannot become YAML.
+ * Checks keys and expands variables. It refuses duplicate keys. `${NAME}` and `${NAME:-default}` are expanded in parsed values, so a
+ * variable cannot add YAML.
  */
 class Visitor {
   readonly problems: VisitedProblem[] = [];
-  /** Messages show the text before expansion, because the value of a variable may be secret. */
+  /** Values as written, by their node. Messages show these, because the value of a variable may be secret. */
   readonly written = new Map<Scalar, string>();
   readonly #document: Document;
   readonly #environment: Environment;
@@ -224,7 +224,7 @@ class Visitor {
   }
 
   #visitScalar(node: Scalar, path: Path): void {
-    // A key without a value is absent, such as a section whose lines are all commented out.
+    // A key without a value counts as absent. An example is a section whose lines are all comments.
     if (node.value === null) node.value = undefined;
     if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
     if (typeof node.value !== 'string' || !node.value.includes('${')) return;
@@ -243,7 +243,7 @@ class Visitor {
         if (fallback?.includes('${')) return fail(`A default cannot contain a variable. ${VARIABLE_FORM}`);
         const refused = this.#refuse(path, name);
         if (refused !== null) return fail(refused);
-        // Inherited members such as "constructor" are not strings.
+        // A variable named "constructor" would find an inherited member, which is not a string.
         const value: unknown = this.#environment[name];
         if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value;
         return (
@@ -277,7 +277,7 @@ function locate(path: Path, document: Document, visitor: Visitor, lineAt: (offse
       const range = (next as Partial<Scalar> | undefined)?.range;
       if (range) line = lineAt(range[0]);
     } else {
-      // The schema reads a single value as a list of one.
+      // The schema accepts a single value in place of a list, so this is the place of that value.
       return { path: path.slice(0, depth), line, found: describe(node, path.slice(0, depth), visitor) };
     }
     node = resolve(next, document);
@@ -299,7 +299,7 @@ function describe(node: unknown, path: Path, visitor: Visitor): string | null {
   return describeText(node.value, path);
 }
 
-/** The text of these fields, at any depth, may be a credential. */
+/** Fields whose text may be a credential, wherever they are. */
 const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'apiKey',
   'apiKeys',
@@ -308,14 +308,14 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'password',
   'proxy',
 ]);
-/** These sections contain secret fields. Text in place of a section or of an entry may be a misplaced credential. */
+/** Sections with secret fields. A text in place of a section or an entry may be a credential that was put there by mistake. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);
 
 function mayBeSecret(path: Path): boolean {
   return path.some((part) => SECRET_FIELDS.has(part)) || (path.length <= 2 && SECTIONS_WITH_SECRETS.has(path[0]));
 }
 
-/** Long text is cut, and a possible credential is hidden. */
+/** Describes a text for a message. A long text is cut, and one that may be a credential is hidden. */
 export function describeText(text: string, path: Path): string {
   if (mayBeSecret(path) || text.includes('@') || text.includes('password=') || text.includes('-----BEGIN'))
     return 'a value that is not shown here';

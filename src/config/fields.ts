@@ -9,11 +9,11 @@ import { closestName } from './suggest.ts';
 import { parseDayRange, parseDurationMs, parseSizeBytes } from './units.ts';
 
 /**
- * Each field type parses the file's spelling into the unit in its name. Its error message is the expected value, such as `a port from 0 to
- * 65535`; `load.ts` adds the value that was found.
+ * This file defines types of fields. Each one parses the file's spelling into the unit that its name has. Its error message is the expected
+ * value, such as `a port from 0 to 65535`; `load.ts` adds the value that was found.
  */
 
-/** `moved`: messages for former keys. */
+/** @param moved messages for keys of earlier versions */
 export function section<Shape extends z.ZodRawShape>(
   shape: Shape,
   moved: Readonly<Record<string, string>> = {},
@@ -37,12 +37,12 @@ function unknownKeySentence(key: string, names: readonly string[]): string {
     : `Unknown key. Did you mean "${closest}"?`;
 }
 
-/** The operator chooses the keys, such as model names. `keys` describes them in the error message. */
+/** A record whose keys the operator chooses, such as names of models. `keys` describes them in error messages. */
 export function named<Value extends z.ZodType>(keys: string, value: Value): z.ZodRecord<z.ZodString, Value> {
   return z.record(z.string(), value, { error: `a section whose keys are ${keys}` });
 }
 
-/** `what` describes the items, and the minimum number if there is one. */
+/** A list. `what` describes the items in error messages, with their minimum number if there is one. */
 export function listOf<Item extends z.ZodType>(what: string, item: Item, lengthMin = 0): z.ZodArray<Item> {
   const expected = `a list of ${what}`;
   return z.array(item, { error: expected }).refine((items) => items.length >= lengthMin, { error: expected });
@@ -53,7 +53,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodE
   return z.enum(words, { error: expected });
 }
 
-/** Numbers are text, so that none is rounded. `read` returns `null` for an error. */
+/** A field that is parsed from text. Numbers are text, so that none is rounded. `read` returns `null` for an error. */
 function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
@@ -63,7 +63,7 @@ function parsed<Output>(read: (text: string) => Output | null, expected: string)
   });
 }
 
-/** A Node timer with a longer delay fires at once. */
+/** Maximum delay of a Node timer. One with a longer delay fires at once. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 const durationBetween = (minMs: number, maxMs: number, expected: string, read = parseDurationMs) =>
@@ -72,7 +72,7 @@ const durationBetween = (minMs: number, maxMs: number, expected: string, read = 
     return ms === null || ms < minMs || ms > maxMs ? null : ms;
   }, expected);
 
-/** Zero is refused, because it could mean "at once" or "no limit". */
+/** A duration. It cannot be zero, which could mean "at once" or "no limit". */
 export const durationMs = durationBetween(
   1,
   DURATION_MS_MAX,
@@ -86,14 +86,14 @@ export const durationOrZeroMs = durationBetween(
 
 const DAY_MS = 86_400_000;
 
-/** Such a duration is never the delay of a timer. */
+/** A duration that may exceed the maximum delay of a timer, because no timer waits for it. */
 export const longDurationMs = durationBetween(
   60_000,
   366 * DAY_MS,
   'a duration such as 12h or 7d, of one minute at least and at most 366d',
 );
 
-/** Retention times. The text `0` needs no unit. */
+/** A retention time. The text `0` needs no unit. */
 const keptMs = (minMs: number, expected: string) =>
   durationBetween(minMs, 36_500 * DAY_MS, expected, (text) => (text.trim() === '0' ? 0 : parseDurationMs(text)));
 
@@ -111,20 +111,20 @@ export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21
 const IMAGE_PRICES =
   'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
 
-/** The amount is zero or more, in nano-yuan. */
+/** An amount of money in nano-yuan, zero or more. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n ? null : nano;
 }, 'an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals');
 
-/** The unit is a billionth: half the price is 500,000,000. */
+/** A price factor in billionths: half the price is 500,000,000. */
 export const priceFactor = parsed((text) => {
   const nano = parseYuan(text);
   return nano === null || nano < 0n || nano > 1_000n * NANO_PER_YUAN ? null : nano;
 }, 'a factor on the prices of tokens such as "0.5" or "2", from 0 to 1000, with at most 9 decimals');
 
 /**
- * A price per image, or a table of prices by quality, by size, or by both, with `default` for the rest. Keys of the form WIDTHxHEIGHT are
+ * A price per image, or a table of prices by quality, by size, or by both, with `default` for all others. Keys of the form WIDTHxHEIGHT are
  * sizes, all others qualities; vendors define both, per model.
  */
 export const imagePrices = z
@@ -140,7 +140,7 @@ const numberBetween = (min: number, max: number, form: RegExp, expected: string)
     return form.test(text) && value >= min && value <= max ? value : null;
   }, expected);
 
-/** The model's tokens per token of the estimator. */
+/** Tokens of the model per token of the estimator. */
 export const factor = numberBetween(0.1, 10, /^\d{1,2}(\.\d{1,4})?$/, 'a factor from 0.1 to 10, such as 1.25');
 
 export const ratio = numberBetween(0, 1, /^\d(\.\d{1,9})?$/, 'a ratio from 0 to 1, such as 0.05');
@@ -160,7 +160,7 @@ export const port = numberBetween(0, 65_535, /^\d{1,5}$/, 'a port from 0 to 6553
 
 const LISTEN_ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/;
 
-/** `HOST:PORT`, with IPv6 addresses in brackets. */
+/** An address as `HOST:PORT`, with IPv6 addresses in brackets. */
 export const listenAddress = parsed((text) => {
   const match = LISTEN_ADDRESS.exec(text);
   const port = Number(match?.[3]);
@@ -172,7 +172,7 @@ export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) => {
   return numberBetween(min, max, /^-?\d+$/, `a whole number ${range}`);
 };
 
-/** A boolean, also as text, because variables are text. */
+/** A boolean or its text, because variables are text. */
 export const trueOrFalse = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: 'true or false',
 });
@@ -183,14 +183,14 @@ export const text = anyText.refine((value) => value !== '', { error: 'non-empty 
 
 const ALLOWED_PART = 'a name such as tools.x_search, tools.mcp.headers or tools.openrouter:*';
 
-/** The name of an unlisted part of a request (`UnlistedPart`), or a prefix of names followed by `*`. */
+/** Name of an unknown part that requests may contain nevertheless (`UnlistedPart`), or a prefix of names followed by `*`. */
 export const allowedPart = anyText.refine((value) => /^(?:tools|mcp_servers)\.[^\s*]+\*?$/.test(value), {
   error: ALLOWED_PART,
 });
 
 const PLAIN_TEXT = 'text without control characters or bidirectional marks';
 
-/** The text appears in tables, messages and logs. */
+/** A name, which tables, messages and logs show; it may be empty. */
 export const nameOrNone = anyText.refine(isPlainText, { error: PLAIN_TEXT });
 export const name = text.refine(isPlainText, { error: PLAIN_TEXT });
 
@@ -201,12 +201,12 @@ export const day = z.iso.date({ error: 'a day such as 2026-10-01' });
 
 const instant = z.iso.datetime({ offset: true });
 
-/** The start of a price: a day in the billing time zone, or an instant. The text stays as it is. */
+/** Start of a price: a day in the billing time zone, or an instant. The text is kept as it is. */
 export const startOfPrice = z
   .string({ error: START_OF_PRICE })
   .refine((text) => day.safeParse(text).success || instant.safeParse(text).success, { error: START_OF_PRICE });
 
-/** A credential that is a valid header value. */
+/** A credential. It must be valid as a header value. */
 export const secret = z
   .string({ error: 'a credential' })
   .regex(/^[\x21-\x7e]+$/, { error: 'a credential of ASCII characters without spaces or line breaks' });
@@ -217,7 +217,7 @@ export const password = z
 
 const MAIL_ADDRESS = /^[^\s@<>",;:]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
-/** The address may have a display name. */
+/** An e-mail address, optionally with a display name. */
 export const sender = z.string({ error: 'an e-mail address' }).refine(
   (text) => {
     const [, named] = /^[^<>"\p{Cc}]*<([^<>]*)>$/u.exec(text) ?? [];
@@ -252,13 +252,13 @@ function timezoneExpected(misspelt: string | null): string {
   return `a time zone such as ${closest ?? 'Asia/Shanghai'}`;
 }
 
-/** The result has no trailing slash. */
+/** A base URL, without a slash at its end. */
 export const baseUrl = parsed((value) => {
   const url = URL.parse(value);
   return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
 
-/** The URL has no credentials, query or fragment. */
+/** Whether a URL is HTTP, without credentials, query or fragment. */
 export function isBareHttp(url: URL | null): url is URL {
   return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');
 }
@@ -272,7 +272,7 @@ export const publicUrl = parsed((value) => {
   return isHttp(url) && url.href === `${url.origin}/` ? url.origin : null;
 }, 'an http:// or https:// address without a path, such as https://gateway.example');
 
-/** An empty value means no proxy. */
+/** A proxy's URL. Empty: no proxy. */
 export const proxyUrl = parsed((value) => {
   if (value === '') return '';
   const url = URL.parse(value);
@@ -285,8 +285,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * The value is PEM, or the path of a file with PEM; the result is PEM. The file is read while parsing, so an unreadable file is reported
- * with line and key.
+ * Certificates as PEM, or the path of a file with PEM; the result is PEM. The file is read while the configuration is parsed, so an
+ * unreadable one is reported with line and key.
  */
 export const certificates = parsed((value) => {
   const pem = isPem(value) ? value : readText(value);
@@ -294,7 +294,7 @@ export const certificates = parsed((value) => {
   return blocks.length > 0 && blocks.every(isCertificate) ? blocks.join('\n') : null;
 }, 'PEM certificates, or the path of a readable file that contains them');
 
-/** If false, the value is the path of a file. */
+/** Whether a value is PEM. If not, it is the path of a file. */
 export function isPem(value: string): boolean {
   return value.includes('-----BEGIN');
 }
@@ -311,16 +311,16 @@ function isCertificate(pem: string): boolean {
   return succeeds(() => new X509Certificate(pem));
 }
 
-/** An empty value means a local database. */
+/** A database URL. Empty: a local database. */
 export const databaseUrl = anyText.refine((url) => url === '' || isDatabaseUrl(url), {
   error:
     'a postgres:// address such as postgres://user:password@host:5432/name, with a port from 1 to 65535 and special characters as in %20, or nothing for a local one',
 });
 
-/** The driver's own errors name no setting. */
+/** Checks the URL here, because errors of the driver name no setting. */
 function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^\s\p{Cc}]+$/u.test(text)) return false;
-  // Without a host, the driver uses the socket path in the query, or its default.
+  // A URL may have no host. The driver then uses the socket path in the query, or its default.
   const address = text.replace(/^postgres(ql)?:\/\/([^/?#@]*@)?(?=[/?]|$)/, '$&localhost');
   if (!URL.canParse(address)) return false;
   const { username, password, hostname, pathname, port, searchParams } = new URL(address);
@@ -331,12 +331,12 @@ function isDatabaseUrl(text: string): boolean {
   );
 }
 
-/** The name is used in paths and header names. */
+/** A name that is used in paths and in header names. */
 export const wireName = z.string({ error: 'a name' }).regex(/^[a-z][a-z0-9-]{0,31}$/, {
   error: 'a name of at most 32 lower-case letters, digits and hyphens that begins with a letter',
 });
 
-/** The first name is canonical. */
+/** One or more names of a protocol. The first one is canonical. */
 export const protocolNames = z.preprocess(
   (value) => (typeof value === 'string' ? [value] : value),
   z

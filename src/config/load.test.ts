@@ -292,10 +292,10 @@ describe('required keys', () => {
       problemsOf(spoilt(['      output: "16"\n', `      output: "16"\n      above: ${prices}\n`]));
     assert.deepEqual(step('{ "200000": { input: "8", output: "24" } }'), []);
     assert.deepEqual(step('{ "200000": { input: "8" } }'), [
-      '19: models.large.price.above.200000.output: This key is required, because the price list has this price.',
+      '19: models.large.price.above.200000.output: This key is required here, because the price list contains it.',
     ]);
     assert.deepEqual(step('{ "200000": { input: "8", output: "24", cacheWrite: "9" } }'), [
-      '19: models.large.price.above.200000.cacheWrite: The price list does not have this price.',
+      '19: models.large.price.above.200000.cacheWrite: This key is not allowed here, because the price list does not contain it.',
     ]);
     assert.deepEqual(step('{ 200k: { input: "8", output: "24" } }'), [
       '19: models.large.price.above.200k: Expected a number of tokens such as "200000".',
@@ -309,7 +309,7 @@ describe('required keys', () => {
     assert.deepEqual(list(`outputAbove: { "200": ${own} }`), []);
     assert.deepEqual(list(`above: { "200000": { input: "8", output: "24", thinking: ${own} } }`), []);
     assert.deepEqual(list('thinking: { output: "24" }'), [
-      '19: models.large.price.thinking.input: This key is required, because the price list has this price.',
+      '19: models.large.price.thinking.input: This key is required here, because the price list contains it.',
     ]);
     assert.deepEqual(list(`outputAbove: { 200k: ${own} }`), [
       '19: models.large.price.outputAbove.200k: Expected a number of tokens such as "200000".',
@@ -317,7 +317,7 @@ describe('required keys', () => {
     assert.deepEqual(
       list('above: { "200000": { input: "8", output: "24", outputAbove: { "200": { input: "9" } } } }'),
       [
-        '19: models.large.price.above.200000.outputAbove.200.output: This key is required, because the price list has this price.',
+        '19: models.large.price.above.200000.outputAbove.200.output: This key is required here, because the price list contains it.',
       ],
     );
     assert.deepEqual(list(`thinking: ${own}\n      outputAbove: { "200": ${own} }`), [

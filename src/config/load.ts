@@ -14,20 +14,20 @@ import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
 export type { Environment } from './document.ts';
 
 interface ConfigProblem {
-  /** The first line is 1; 0 if unknown. */
+  /** Number of the line, from 1; 0 if unknown. */
   readonly line: number;
-  /** A dotted path such as `models.acme-large.price.input`; empty for the file as a whole. */
+  /** Dotted path such as `models.acme-large.price.input`; empty: the file as a whole. */
   readonly key: string;
   readonly message: string;
-  /** The revision that contains the problem; absent: the file. */
+  /** Revision of the catalog with the problem; absent: the file has it. */
   readonly revision?: string;
 }
 
-/** The message contains file, line and key of every problem. */
+/** An invalid configuration. The message has file, line and key of every problem. */
 export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
-  /** The credential files that the configuration names: it may become valid when one of them changes. */
+  /** Credential files that the configuration names. If one of them changes, it may become valid. */
   readonly files: readonly string[];
 
   constructor(file: string, problems: readonly ConfigProblem[], files: readonly string[] = []) {
@@ -43,7 +43,7 @@ export class ConfigError extends ForeseenError {
   }
 }
 
-/** Values of flags or the environment, which override the file. */
+/** Values of flags or of the environment. They override the file. */
 export interface ConfigOverrides {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -58,7 +58,7 @@ const OVERRIDDEN: Readonly<Record<keyof ConfigOverrides, string>> = {
   dataDir: 'database.dataDir',
 };
 
-/** The key is the dotted name of the overridden setting. */
+/** Returns the overridden settings: values by dotted name. */
 export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<string, string> {
   const names = Object.keys(OVERRIDDEN) as (keyof ConfigOverrides)[];
   return new Map(
@@ -67,7 +67,7 @@ export function overriddenSettings(overrides: ConfigOverrides): ReadonlyMap<stri
 }
 
 export interface ConfigOptions extends ConfigOverrides {
-  /** Set by commands that call no provider. */
+  /** For commands that call no provider. */
   readonly withoutCredentialFiles?: boolean;
   /** The sealed secrets of the database, for a process that calls providers. Without them, credentials that name a secret have no value. */
   readonly secrets?: OpenedSecrets | undefined;
@@ -77,24 +77,24 @@ export interface ConfigOptions extends ConfigOverrides {
 
 /** The catalog sections as YAML. */
 export interface CatalogText {
-  /** For messages, such as `revision 7`. */
+  /** Name for messages, such as `revision 7`. */
   readonly name: string;
   readonly text: string;
-  /** Values for the variables of a text that is only compared. It may name any variable and file. */
+  /** Values for variables, for a text that is only compared. Such a text may name any variable and file. */
   readonly placeholders?: Environment;
 }
 
-/** @throws ConfigError with all problems */
+/** Reads, parses and checks a configuration file. @throws ConfigError with all problems */
 export function loadConfig(file: string, environment: Environment, options: ConfigOptions = {}): Config {
   return parseConfig(readConfigFile(file).text, file, environment, options);
 }
 
-/** The version shows whether the file is still being written. */
+/** Text of a configuration file. Its version shows whether the file is still being written. */
 export interface ConfigText extends Omit<ReadFile, 'bytes'> {
   readonly text: string;
 }
 
-/** @throws ConfigError if the file cannot be read */
+/** Reads a configuration file. @throws ConfigError if it cannot be read */
 export function readConfigFile(file: string): ConfigText {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ line: 0, key: '', message }]);
   try {
@@ -110,7 +110,7 @@ export function parseConfig(text: string, file: string, environment: Environment
   return parseConfigText(text, file, environment, options).config;
 }
 
-/** `files`: the credential and certificate files that were read. */
+/** A configuration with the credential and certificate files that were read for it (`files`). */
 export interface ParsedConfig {
   readonly config: Config;
   readonly files: readonly string[];
@@ -126,7 +126,7 @@ export function parseConfigText(
   const problems = document.problems.map(({ path, line, message, revision }) =>
     problemAt({ path, line, revision }, message),
   );
-  // If the document has no values, there is nothing else to check.
+  // Without any values, there is nothing more to check.
   if (document.value === undefined && problems.length > 0) throw new ConfigError(file, problems);
 
   const overridden = overriddenSettings(overrides);
@@ -163,7 +163,7 @@ interface ConfigSource extends Omit<ConfigDocument, 'locate' | 'problems'> {
   locate(path: Path): Place & { readonly found: string | null };
 }
 
-/** The file, with the sections of the catalog from the database if it is there. */
+/** Returns the values of the file; if the catalog is in the database, with the sections of that catalog. */
 function withCatalog(
   file: ConfigDocument,
   catalog: CatalogText | undefined,
@@ -214,7 +214,7 @@ function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchem
   return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
 }
 
-/** Overrides replace values of the file, so both are checked in the same way. */
+/** Replaces values by overrides before the check, so that both are checked in the same way. */
 function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (!isRecord(value)) return value;
   const copy = { ...value };
@@ -226,7 +226,7 @@ function withTexts(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return copy;
 }
 
-/** A problem names what the schema expected and what the document contains. */
+/** Converts problems of the schema to messages: what was expected, and what the document contains. */
 function issueProblems(
   issue: z.core.$ZodIssue,
   document: ConfigSource,

@@ -3,18 +3,18 @@ import { type ConfigOverrides, overriddenSettings } from './load.ts';
 import { CATALOG_SECTIONS, type Config } from './schema.ts';
 
 export interface ConfigStatus {
-  /** `null` if the configuration comes from no file. */
+  /** Path of the configuration file; `null`: there is none. */
   readonly file: string | null;
-  /** These settings come from flags or the environment. */
+  /** Settings that come from flags or the environment. */
   readonly overridden: readonly string[];
   readonly loadedAtMs: number;
-  /** These settings changed in the file but require a restart. */
+  /** Settings that have changed in the file but require a restart. */
   readonly needsRestart: readonly string[];
-  /** `null` if the current content of the file is in force. */
+  /** Error of the last load; `null` if the present content of the file is in force. */
   readonly lastError: { readonly atMs: number; readonly message: string } | null;
 }
 
-/** The last error stays until a load succeeds. */
+/** Results of loading the configuration. An error is kept until a load succeeds. */
 export class ConfigLoads {
   readonly #clock: Clock;
   #status: ConfigStatus;
@@ -34,12 +34,12 @@ export class ConfigLoads {
     return this.#status;
   }
 
-  /** Another configuration is in force. */
+  /** Called when another configuration is in force. */
   applied(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, loadedAtMs: this.#clock.nowMs(), needsRestart, lastError: null };
   }
 
-  /** The file is in force, except for settings that require a restart. */
+  /** Called when the file is in force already, except for settings that require a restart. */
   unchanged(needsRestart: readonly string[]): void {
     this.#status = { ...this.#status, needsRestart, lastError: null };
   }
@@ -49,7 +49,7 @@ export class ConfigLoads {
   }
 }
 
-/** All settings of `database` and `tracing` require a restart too. */
+/** Settings of `server` that require a restart. So do all settings of `database` and `tracing`. */
 const FIXED_SERVER_KEYS = [
   'host',
   'port',
@@ -63,14 +63,14 @@ const FIXED_SERVER_KEYS = [
   'connections',
 ] as const satisfies readonly (keyof Config['server'])[];
 
-/** `setting` is such as `server.port`. */
+/** Whether a setting, such as `server.port`, requires a restart. */
 export function needsRestart(setting: string): boolean {
   const [section, key] = setting.split('.');
   if (section === 'tracing' || section === 'database' || section === 'catalog') return true;
   return section === 'server' && FIXED_SERVER_KEYS.some((fixed) => fixed === key);
 }
 
-/** Settings that require a restart keep their running values. */
+/** Returns a configuration in which settings that require a restart have their running values. */
 export function withRunningSettings(given: Config, running: Config): Config {
   const server: Record<string, unknown> = { ...given.server };
   for (const key of FIXED_SERVER_KEYS) {
@@ -78,7 +78,7 @@ export function withRunningSettings(given: Config, running: Config): Config {
     else server[key] = running.server[key];
   }
   const { tracing: _, ...others } = given;
-  // Until the restart that moves it, the catalog stays as it is.
+  // If the catalog moves to or from the database, it stays as it is until the restart.
   const isMoved = given.catalog !== running.catalog;
   const catalog = isMoved ? Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, running[name]])) : {};
   const next = {

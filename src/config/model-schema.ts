@@ -30,7 +30,7 @@ import {
   wholeNumber,
 } from './fields.ts';
 
-/** The sections `models` and `plans` of `faregate.yaml`. */
+/** This file has the schema of the sections `models` and `plans` of `faregate.yaml`. */
 
 const UNIT_PRICES: Readonly<Record<MillionPriceKey | OnePriceKey, string>> = {
   input: 'Input tokens.',
@@ -76,7 +76,7 @@ const runPrices = {
     .describe('Token prices for calls with more output tokens than this.'),
 };
 
-/** The operations of a model decide which prices it needs: `rules.ts`. */
+/** Prices of a model. Its operations determine which ones are required (`rules.ts`). */
 const unitPrices = {
   ...runPrices,
   perImage: imagePrices.optional().describe('One image, by quality and size if the prices differ.'),
@@ -114,7 +114,7 @@ const pricesOfDay = <Prices extends z.ZodRawShape>(prices: Prices) =>
 
 const listPrices = { ...unitPrices, official: officialPrices.optional() };
 
-/** A price list, and the lists that replace it from later days on. */
+/** Adds `later` to a price list: the lists that replace it from later days on. */
 const pricesOverTime = <Prices extends z.ZodRawShape>(prices: Prices) =>
   pricesOfDay(prices).extend({
     later: listOf(
@@ -131,7 +131,7 @@ const pricesOverTime = <Prices extends z.ZodRawShape>(prices: Prices) =>
 
 const price = pricesOverTime(listPrices);
 const cost = pricesOverTime(unitPrices);
-/** The price of a model for the accounts of a group. */
+/** Price of a model for the accounts of a group. */
 export const groupPrice = cost;
 
 const route = section({
@@ -148,7 +148,7 @@ const route = section({
     ),
 });
 
-/** `docs/client-aborts.md` */
+/** What happens to a stream after a client abort (`docs/client-aborts.md`). */
 export const onClientAbort = oneOf(['cancel', 'drain']);
 
 const catalogText = anyText.optional();
@@ -183,9 +183,7 @@ export const model = section({
   onClientAbort: onClientAbort.optional().describe('Overrides `billing.onClientAbort` for this model.'),
   affinity: oneOf(['session', 'off'])
     .default('session')
-    .describe(
-      'Whether the calls of a session keep to one route and one credential, to reuse the cache of the provider.',
-    ),
+    .describe('Whether all calls of a session use the same route and credential, to reuse the cache of the provider.'),
   listed: trueOrFalse.default(true).describe('Whether the model is in the catalog and accepts calls.'),
   operations: listOf('at least one operation', oneOf(operationNames), 1).describe('Operations that the model serves.'),
   innerModels: named('model names', text)
@@ -219,8 +217,8 @@ export const plan = section({
 type ModelConfig = z.infer<typeof model>;
 type PriceConfig = ModelConfig['price'];
 export type CostConfig = NonNullable<ModelConfig['routes'][number]['cost']>;
-/** The lists of one time, without the ones that follow. */
+/** The price lists of one time, without later ones. */
 export type PricesOfDayConfig = Omit<CostConfig, 'later'>;
 export type RunPricesConfig = Pick<PriceConfig, 'thinking' | 'outputAbove'>;
-/** The prices of the model itself, or of a time of day. */
+/** Prices of a model itself, or those of a time of day. */
 export type UnitPricesConfig = Pick<PriceConfig, keyof typeof unitPrices>;

@@ -8,19 +8,19 @@ import {
 } from './load.ts';
 import type { OpenedSecrets } from './provider-credentials.ts';
 
-/** The sources of a node's configuration: its file, flags and environment, and the catalog of the database if it is there. */
+/** The sources of a node's configuration: its file, flags and environment and, if the database has the catalog, this catalog. */
 export class NodeConfig {
   readonly file: string;
   readonly environment: Environment;
-  /** The text of the file that is in force. */
+  /** Text of the file that is in force. */
   text: string;
-  /** The catalog that is in force; `undefined`: the database has none yet, or the catalog is in the file. */
+  /** Catalog that is in force; `undefined`: the database has none yet, or the file contains it. */
   catalog: CatalogText | undefined;
-  /** The sealed secrets as last read from the database; `undefined`: they were not read yet, so credentials that name one have no value. */
+  /** Sealed secrets as last read from the database; `undefined`: not read yet, so credentials that name one have no value. */
   secrets: OpenedSecrets | undefined;
   readonly #overrides: ConfigOverrides;
 
-  /** @throws ConfigError if the file cannot be read */
+  /** Reads the file. @throws ConfigError if it cannot be read */
   constructor(
     file: string,
     environment: Environment,
@@ -34,7 +34,7 @@ export class NodeConfig {
   }
 
   /**
-   * Parses the configuration, with another file text or another catalog than those in force.
+   * Parses the configuration, optionally with another file text or another catalog than those in force.
    *
    * @throws ConfigError
    */

@@ -6,14 +6,14 @@ const ISSUER =
   'the address of an OpenID provider such as https://login.example, without credentials, query or fragment';
 const ISSUER_LENGTH_MAX = 500;
 
-/** A trailing slash is significant, so the value stays unchanged. */
+/** URL of an OpenID issuer. It is kept as it is, because a slash at its end matters. */
 export const issuerUrl = z.string({ error: ISSUER }).refine(isIssuer, { error: ISSUER });
 
 function isIssuer(value: string): boolean {
   return value.length <= ISSUER_LENGTH_MAX && isBareHttp(URL.parse(value));
 }
 
-/** RFC 6749, section 3.3, defines scopes. */
+/** A scope, as defined in RFC 6749, section 3.3. */
 export const scope = z.string({ error: 'a scope' }).regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, {
   error: 'a scope such as email, without spaces',
 });
@@ -39,7 +39,7 @@ interface Breach {
   readonly message: string;
 }
 
-/** The arguments are unchecked values from the file. */
+/** Checks rules between values of the file, which the schema has not validated. */
 export function oidcBreaches(oidc: unknown, publicUrl: unknown): Breach[] {
   const providers = isRecord(oidc) ? Object.entries(oidc) : [];
   const issuers = new Map<string, string>();

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import { createProvider } from '../providers/upstream/provider.ts';
 import { parseConfig } from './load.ts';
-import { credentialHeader, findPreset, presetConfig, presets } from './presets.ts';
+import { presetConfig, presetFiles } from './preset-files.ts';
+import { credentialHeader, findPreset, presets } from './presets.ts';
 
 describe('the presets of vendors', () => {
   for (const preset of presets) {
@@ -14,6 +15,14 @@ describe('the presets of vendors', () => {
         preset.providers.map(({ name }) => name),
       );
       assert.equal(findPreset(preset.name), preset);
+      const { node, catalog } = presetFiles(preset, 'first.yaml');
+      const { initialCatalog, ...inDatabase } = parseConfig(
+        node,
+        'faregate.yaml',
+        { [preset.keyVariable]: 'a-key' },
+        { catalog: { name: 'first.yaml', text: catalog } },
+      );
+      assert.deepEqual({ ...inDatabase, catalog: 'file' }, config);
     });
 
     it(`${preset.name} gets its credential in the expected header, and Anthropic’s headers for messages`, () => {

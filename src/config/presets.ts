@@ -1,51 +1,51 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
 
-/** `faregate init --provider` uses these settings. */
+/** A provider in a preset, which `faregate init --provider` writes to a configuration file. */
 
 export interface PresetProvider {
   readonly name: string;
   readonly protocol: ProtocolName;
   readonly baseUrl: string;
-  /** The prefix of the vendor's version and beta headers. */
+  /** Prefix of the vendor's version and beta headers. */
   readonly vendor?: string;
   readonly auth?: 'bearer' | 'x-api-key';
-  /** Set for self-hosted servers, because some versions report no usage. */
+  /** Set for self-hosted servers, some versions of which report no usage. */
   readonly missingUsage?: 'estimate';
   readonly allows?: readonly string[];
 }
 
 export interface Preset {
-  /** The name in the command. */
+  /** Name of the preset in the command. */
   readonly name: string;
   readonly title: string;
-  /** There is one provider per protocol. */
+  /** Providers of the preset, one per protocol. */
   readonly providers: readonly PresetProvider[];
-  /** These addresses do not serve these operations, although price files list models for them. */
+  /** Operations that these addresses do not serve, although price files list models for them. */
   readonly lacks?: readonly OperationName[];
-  /** The environment variable of the credential. */
+  /** Environment variable with the credential. */
   readonly keyVariable: string;
-  /** LiteLLM's price file uses these names. If several list a model, the first name's price applies. */
+  /** Names of the vendor in LiteLLM's price file. If it lists a model under several, the price of the first one applies. */
   readonly priceFileNames: readonly string[];
-  /** Accounts of the other region use this address. `priceFileNames` is set if the names differ. */
+  /** Address for accounts of the vendor's other region. `priceFileNames` is set if that region has other names. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
-  /** Each note is a sentence. */
+  /** Notes for the operator; each one is a sentence. */
   readonly notes?: readonly string[];
-  /** The addresses are documented here. */
+  /** Where the vendor documents the addresses. */
   readonly source: string;
   readonly readOn: string;
 }
 
 const READ_ON = '2026-11-27';
-/** The configuration requires a credential for every provider. */
+/** Note about the credential, which the configuration requires for every provider. */
 const OWN_SERVER = 'A server without authentication accepts any text as its key.';
 
-/** These settings do not follow from the vendor's name. */
+/** What must be known of a vendor, because it does not follow from the name. */
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
-  /** Each protocol has its own base URL. */
+  /** Base URL for the chat protocol. Each protocol has one of its own. */
   readonly chat?: string;
   readonly messages?: string;
   readonly messagesAuth?: PresetProvider['auth'];
@@ -108,7 +108,7 @@ const VENDORS: readonly Vendor[] = [
     chat: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
     allows: ['tools.web_extractor'],
     messages: 'https://dashscope.aliyuncs.com/apps/anthropic',
-    // Images and rerank have other addresses.
+    // Images and rerank have other addresses at this vendor.
     lacks: ['images.generate', 'images.edit', 'rerank'],
     otherRegion: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
     source: 'https://help.aliyun.com/zh/model-studio/compatibility-of-openai-with-dashscope',
@@ -220,7 +220,7 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
   if (chat !== undefined)
     providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
   if (messages !== undefined) {
-    // All of these addresses expect Anthropic's version and beta headers.
+    // For addresses that expect Anthropic's version and beta headers.
     const likeAnthropic = {
       protocol: 'messages',
       baseUrl: messages,
@@ -240,7 +240,7 @@ export function notesOf({ otherRegion, notes = [] }: Preset): readonly string[] 
 
 export const findPreset = (name: string): Preset | null => presets.find((preset) => preset.name === name) ?? null;
 
-/** Returns `null` if the vendor is unknown. */
+/** Returns the preset of a base URL; `null` if the vendor is unknown. */
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
@@ -252,50 +252,7 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
   return null;
 }
 
-/** The credential itself is not included. */
+/** Returns the header for the credential, without the credential itself. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
   return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
-}
-
-/** Returns a configuration file for the preset. Comments in the file explain the next steps. */
-export function presetConfig(preset: Preset): string {
-  const { title, providers, keyVariable, source, readOn } = preset;
-  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [
-    `  ${name}:`,
-    `    protocol: ${protocol}`,
-    `    baseUrl: ${baseUrl}`,
-    `    apiKey: \${${keyVariable}}`,
-    ...(vendor === undefined ? [] : [`    vendor: ${vendor}`]),
-    ...(auth === undefined ? [] : [`    auth: ${auth}`]),
-    ...(missingUsage === undefined
-      ? []
-      : ['    # Usage is estimated if a response reports none.', `    missingUsage: ${missingUsage}`]),
-    ...(allows === undefined
-      ? []
-      : ["    # Tools of this vendor's own.", '    allows:', ...allows.map((part) => `      - ${part}`)]),
-  ]);
-  const { name: first } = providers[0]!;
-  return `# Faregate with ${title}. "faregate init" without --provider writes a file with all settings.
-# Addresses as of ${readOn}, from ${source}.
-${notesOf(preset)
-  .map((note) => `# ${note}\n`)
-  .join('')}
-database:
-  # Empty: a local PostgreSQL with its files in dataDir. Otherwise postgres://user:password@host/name.
-  url: \${DATABASE_URL:-}
-  dataDir: ./data
-
-providers:
-${settings.join('\n')}
-
-# Models and their prices in yuan per million tokens. "faregate models import FILE --provider ${first}" writes
-# models with prices from LiteLLM's price file, or from the vendor's own list. An entry written by hand:
-#
-#   models:
-#     some-model:
-#       operations: [${providers[0]!.protocol}]
-#       price: { input: "4", cachedInput: "0.4", output: "16" }
-#       routes: [{ provider: ${first}, model: its-name-there }]
-models: {}
-`;
 }

@@ -6,33 +6,33 @@ import { readRegularFile, UnreadableFileError } from './regular-file.ts';
 
 export const CREDENTIALS_MAX = 100;
 
-/** No credential is this large. The content of a wrong file must not be sent in calls. */
+/** Maximum length of a credential. No real one is longer, and the content of a wrong file must not be sent in calls. */
 const CREDENTIAL_CHARS_MAX = 16 * 1024;
 
 interface CredentialFile {
   readonly file: string;
-  /** The secret content of the file when the configuration was parsed. */
+  /** Content of the file when the configuration was parsed. Secret. */
   readonly value: string;
 }
 
 interface CredentialSecret {
-  /** The name of a sealed secret. */
+  /** Name of a sealed secret. */
   readonly secret: string;
-  /** The value of the secret when the configuration was parsed. Secret. */
+  /** Value of the sealed secret when the configuration was parsed. Secret. */
   readonly value: string;
 }
 
 export type ConfiguredCredential = string | CredentialFile | CredentialSecret;
 
-/** The sealed secrets of the database by name: the value, or why this node does not have it. */
+/** Sealed secrets of the database by name: the value, or the reason why this node does not have it. */
 export type OpenedSecrets = ReadonlyMap<string, { readonly value: string } | { readonly problem: string }>;
 
 export interface NamedCredential {
-  /** The key is `apiKey` or `apiKeys.0`. */
+  /** Path of the credential within the provider: `apiKey` or `apiKeys.0`. */
   readonly name: string;
-  /** Secret. */
+  /** The credential itself. Secret. */
   readonly value: string;
-  /** `null` if the credential is not in a file. */
+  /** File with the credential; `null`: it is in no file. */
   readonly file: string | null;
 }
 
@@ -45,7 +45,7 @@ export const secretName = z.string({ error: SECRET_NAME }).regex(/^[A-Za-z0-9][\
 
 const credentialSecret = section({ secret: secretName });
 
-/** A credential, `{ file: … }` or `{ secret: … }`. `resolveCredentials` sets the value: only the gateway itself needs it. */
+/** A credential, `{ file: … }` or `{ secret: … }`. `resolveCredentials` adds the value, which only the gateway itself needs. */
 export const providerCredential = z
   .custom<unknown>((value) => value !== undefined && value !== null, { error: 'a credential' })
   .transform((value, context): ConfiguredCredential => {
@@ -64,7 +64,7 @@ interface CredentialSettings {
   readonly apiKeys?: readonly ConfiguredCredential[] | undefined;
 }
 
-/** The order is that of the settings. */
+/** Returns the credentials of a provider in the order of its settings. */
 export function credentialsOf({ apiKey, apiKeys }: CredentialSettings): NamedCredential[] {
   const named = (name: string, credential: ConfiguredCredential): NamedCredential => {
     if (typeof credential === 'string') return { name, value: credential, file: null };
@@ -81,7 +81,7 @@ export function credentialFilesOf(providers: Readonly<Record<string, CredentialS
   return [...new Set(files.filter((file) => file !== null))];
 }
 
-/** The names of the sealed secrets that a section `providers` uses, valid or not, with the ids of the providers. */
+/** Returns the names of sealed secrets that a section `providers` uses, with the ids of the providers. The section need not be valid. */
 export function secretsUsedBy(providers: unknown): Map<string, string[]> {
   const used = Object.entries(isRecord(providers) ? providers : {}).flatMap(([id, provider]) =>
     (isRecord(provider) ? [provider.apiKey, provider.apiKeys].flat() : []).flatMap((credential) =>
@@ -92,16 +92,16 @@ export function secretsUsedBy(providers: unknown): Map<string, string[]> {
   return new Map([...byName].map(([name, uses]) => [name, [...new Set(uses.map(({ id }) => id))]]));
 }
 
-/** The message shows neither the file's content nor its path. */
+/** Thrown if a credential file cannot be used. The message shows neither its content nor its path. */
 export class CredentialFileError extends NamedError {}
 
-/** White space around the text is removed, such as the line break that editors append. @throws CredentialFileError */
+/** Reads a credential without the white space around it, such as the line break that editors add. @throws CredentialFileError */
 export function readCredentialFile(path: string): string {
   let text: string;
   try {
     text = readRegularFile(path).bytes.toString('latin1').trim();
   } catch (error) {
-    // The operator may have written the credential in place of a path. Other messages would show it.
+    // Only these messages show no path: an operator may have written the credential in place of the path.
     const isPlain = error instanceof UnreadableFileError && !error.message.startsWith('The file cannot be read');
     throw new CredentialFileError(isPlain ? error.message : 'The file cannot be read.');
   }
@@ -111,22 +111,22 @@ export function readCredentialFile(path: string): string {
   return text;
 }
 
-/** Why a text cannot be a credential; `null` if it can. The message shows nothing of the text. */
+/** Returns why a text cannot be a credential; `null` if it can. The message shows nothing of the text. */
 export function credentialProblem(text: string, expected = 'Expected'): string | null {
   if (text.length > CREDENTIAL_CHARS_MAX) return 'The credential is larger than 16 KiB.';
   if (secret.safeParse(text).success) return null;
   return `${expected} one credential of ASCII characters without spaces or line breaks.`;
 }
 
-/** The sources of credentials that are not in the configuration itself. */
+/** Where credentials come from that are not in the configuration itself. */
 interface CredentialSources {
   /** Whether credential files are read. */
   readonly readsFiles: boolean;
-  /** `undefined`: values of secrets are not needed. */
+  /** Sealed secrets; `undefined`: their values are not needed. */
   readonly secrets: OpenedSecrets | undefined;
 }
 
-/** Reads all credential files and looks up all secrets. Calls `report` with the path below `providers` for each that has no valid value. */
+/** Reads credential files and finds sealed secrets. For each one without a valid value, calls `report` with its path below `providers`. */
 export function resolveCredentials<Provider extends CredentialSettings>(
   providers: Readonly<Record<string, Provider>>,
   { readsFiles, secrets }: CredentialSources,
@@ -136,7 +136,7 @@ export function resolveCredentials<Provider extends CredentialSettings>(
     if (typeof credential === 'string') return credential;
     if ('secret' in credential) {
       if (secrets === undefined) return credential;
-      // Without the name, which is the credential itself if the operator wrote it in place of a name.
+      // The message has no name, because the operator may have written the credential in place of the name.
       const found = secrets.get(credential.secret) ?? { problem: NO_SUCH_SECRET };
       if ('value' in found) return { ...credential, value: found.value };
       report([...path, 'secret'], found.problem);

@@ -1,28 +1,28 @@
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { NamedError } from '../lib/named-error.ts';
 
-/** No configuration is this large. A wrong file must not fill the memory. */
+/** Maximum size of a file. No configuration is larger, and a wrong file must not fill the memory. */
 const BYTES_MAX = 16 * 2 ** 20;
 
-/** The message says why. */
+/** Thrown if a file cannot be read. The message says why. */
 export class UnreadableFileError extends NamedError {}
 
 export interface ReadFile {
   readonly bytes: Buffer;
-  /** The version changes if the file is written or replaced. */
+  /** Version of the file, which changes if the file is written or replaced. */
   readonly version: string;
-  /** False if the file changed while it was read. */
+  /** Whether the file stayed the same while it was read. */
   readonly isWhole: boolean;
 }
 
 /**
- * Links are followed. A pipe or a device is refused: reading would block until data arrives, and consume the data.
+ * Reads a file and follows links. A pipe or a device is refused: reading would block until data arrives, and consume the data.
  * @throws UnreadableFileError
  */
 export function readRegularFile(path: string): ReadFile {
   try {
     requireRegular(statSync(path, { bigint: true }));
-    // If a pipe has replaced the file meanwhile, opening it must not block.
+    // A pipe may have replaced the file since the check. Opening the pipe must not block.
     const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const before = fstatSync(file, { bigint: true });
@@ -39,7 +39,7 @@ export function readRegularFile(path: string): ReadFile {
   }
 }
 
-/** The version changes if the file is written, replaced or removed. */
+/** Returns the version of a file, which changes if it is written, replaced or removed. */
 export function fileVersion(path: string): string {
   try {
     return versionOf(statSync(path, { bigint: true }));

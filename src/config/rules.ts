@@ -14,10 +14,10 @@ interface RuleBreach {
   readonly message: string;
 }
 
-/** Faregate itself uses these path prefixes. */
+/** Path prefixes of Faregate itself, which no protocol can have as its name. */
 const RESERVED_NAMES = ['account', 'admin', 'v1'];
 
-/** Checks rules between values that the schema has not validated, so that all problems are reported together. */
+/** Checks rules between values. The schema has not validated the values, so that all problems are reported together. */
 export function findRuleBreaches(value: unknown): RuleBreach[] {
   const providers = entries(value, 'providers');
   const models = entries(value, 'models');
@@ -49,7 +49,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
   ];
 }
 
-/** Names appear in tables, messages and logs. */
+/** Checks names, which tables, messages and logs show. */
 function plainNameBreaches(section: string, named: readonly (readonly [id: string, value: unknown])[]): RuleBreach[] {
   return named
     .filter(([id]) => !isPlainText(id))
@@ -75,7 +75,7 @@ function protocolNameBreaches(value: unknown): RuleBreach[] {
   });
 }
 
-/** A body of the maximum size must fit into the budget, even if its length is unknown in advance. */
+/** Budgets into which a body of the maximum size must fit, even if its length is not known before. */
 const BUDGETS = [
   { budget: 'bodyMemory', limit: 'bodyLimit', defaultBytes: 64 * 2 ** 20, factor: 4 },
   { budget: 'uploadDisk', limit: 'editBodyLimit', defaultBytes: 805 * 2 ** 20, factor: 2 },
@@ -106,7 +106,7 @@ function keyBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'apiKey'], message }];
 }
 
-/** The vendor's own SDK appends the same path to this URL as the gateway. */
+/** Checks a base URL: it must be the one of the vendor's SDK, to which the gateway appends the same paths. */
 function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   const address = field(provider, 'baseUrl');
   if (typeof address !== 'string') return [];
@@ -118,9 +118,9 @@ function baseUrlBreaches(id: string, provider: unknown): RuleBreach[] {
   return [{ path: ['providers', id, 'baseUrl'], message }];
 }
 
-/** An operator cannot set these headers. The values are the reasons. */
+/** Headers that an operator cannot set, with the reasons. */
 const takenHeaders: Readonly<Record<string, string>> = {
-  ...because('It describes the body, which the gateway sends.', [
+  ...because('It describes the body, so the gateway sets it.', [
     'content-type',
     'content-length',
     'content-encoding',
@@ -148,7 +148,7 @@ function because(reason: string, names: readonly string[]): Record<string, strin
   return Object.fromEntries(names.map((name) => [name, reason]));
 }
 
-/** `token` of RFC 9110, section 5.6.2 */
+/** A `token` of RFC 9110, section 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 
 function headerBreaches(id: string, provider: unknown): RuleBreach[] {
@@ -185,7 +185,7 @@ function tlsBreaches(id: string, provider: unknown): RuleBreach[] {
   return breaches;
 }
 
-/** Calls name a model by its id or an alias. */
+/** Checks that ids and aliases of models are unique, because calls name a model by either. */
 function modelNameBreaches(models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const owners = new Map<string, string>(models.map(([id]) => [id, id]));
   return models.flatMap(([id, model]) =>
@@ -201,7 +201,7 @@ function modelNameBreaches(models: readonly (readonly [string, unknown])[]): Rul
   );
 }
 
-/** One of the alternative lists of prices must be complete. */
+/** Returns the alternative lists of prices for an operation. One of them must be complete. */
 function neededPrices(operation: unknown): readonly (readonly string[])[] {
   return findOperation(String(operation))?.charge.flatMap(({ prices }) => prices) ?? [];
 }
@@ -211,7 +211,7 @@ function priceBreaches(id: string, model: unknown): RuleBreach[] {
   return priceListBreaches(['models', id, 'price'], field(model, 'price'), operations);
 }
 
-/** The cost needs prices for the operations that the route's provider serves. */
+/** Checks that a cost has the prices for the operations that its provider serves. */
 function costBreaches(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]): RuleBreach[] {
   const operations = items(model, 'operations').map(([operation]) => operation);
   return items(model, 'routes').flatMap(([route, index]): RuleBreach[] => {
@@ -256,7 +256,7 @@ function priceListBreaches(root: Path, price: unknown, operations: readonly unkn
   return [...laterBreaches(root, price), ...breaches];
 }
 
-/** Returns the paths of the price lists within a price: the price itself, its time-of-day lists, and those of later prices. */
+/** Returns the paths of the price lists in a price: its own, those of times of day, and those of later prices. */
 function priceLists(price: unknown): Path[] {
   const own: Path[] =
     field(price, 'timeOfDay') === undefined ? [[]] : [[], ['timeOfDay', 'peak'], ['timeOfDay', 'offPeak']];
@@ -266,7 +266,7 @@ function priceLists(price: unknown): Path[] {
   return [...own, ...later];
 }
 
-/** Later prices must be in the order of their start. Starts of different forms (day, instant) are compared when they are compiled. */
+/** Checks that later prices are in the order of their starts. A day and an instant are compared later, when prices are compiled. */
 function laterBreaches(root: Path, price: unknown): RuleBreach[] {
   const starts = items(price, 'later').map(([list]) => field(list, 'from'));
   return starts.flatMap((from, index): RuleBreach[] => {
@@ -279,7 +279,7 @@ function laterBreaches(root: Path, price: unknown): RuleBreach[] {
 const TOKEN_PRICE_KEYS = pricedUnits.flatMap(({ price }) => (price.per === 'million' ? [price.key] : []));
 const TOKEN_LENGTH = /^[1-9]\d{0,8}$/;
 
-/** These prices depend on reasoning or output length. */
+/** Checks prices that depend on reasoning or on the length of the output. */
 function runPriceBreaches(path: Path, list: unknown, prices: Record<string, unknown>): RuleBreach[] {
   const thinking = field(list, 'thinking');
   const lengths = entries(list, 'outputAbove');
@@ -300,15 +300,15 @@ function lengthBreaches(path: Path, length: string): RuleBreach[] {
   return TOKEN_LENGTH.test(length) ? [] : [{ path, message: 'Expected a number of tokens such as "200000".' }];
 }
 
-/** Replacement prices must cover the same keys as the list: a missing price could mean "unchanged" or "as input". */
+/** Checks that replacement prices have the same keys as the list: a missing one could mean "unchanged" or "as input". */
 function samePriceBreaches(path: Path, replacement: unknown, prices: Record<string, unknown>): RuleBreach[] {
   if (!isRecord(replacement)) return [];
   return TOKEN_PRICE_KEYS.flatMap((key): RuleBreach[] => {
     if ((replacement[key] === undefined) === (prices[key] === undefined)) return [];
     const message =
       replacement[key] === undefined
-        ? 'This key is required, because the price list has this price.'
-        : 'The price list does not have this price.';
+        ? 'This key is required here, because the price list contains it.'
+        : 'This key is not allowed here, because the price list does not contain it.';
     return [{ path: [...path, key], message }];
   });
 }
@@ -361,7 +361,7 @@ function groupBreaches(
   ];
 }
 
-/** The name must be the id of a model, not an alias. */
+/** Checks that a name is the id of a model, not an alias. */
 function canonicalBreaches(name: string, path: Path, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
   if (names(models).includes(name)) return [];
   const owner = models.find(([, model]) => items(model, 'aliases').some(([alias]) => alias === name));
@@ -383,7 +383,7 @@ function field(value: unknown, key: string): unknown {
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** A member of an object or a list. */
+/** Returns a member of an object or a list. */
 function member(value: unknown, key: PropertyKey): unknown {
   return Array.isArray(value) && typeof key === 'number' ? value[key] : field(value, String(key));
 }

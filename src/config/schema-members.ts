@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
 
-/** A value below another one, with its schema. */
+/** A value within another one, with its schema. */
 export interface Member {
   readonly key: string | number;
   readonly schema: z.core.$ZodType;
-  /** `undefined` if the key is absent. */
+  /** The value; `undefined` if the key is absent. */
   readonly value: unknown;
 }
 
-/** The schema of a value that is present. */
+/** Returns the schema of a value that is present. */
 export function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
     ? unwrapped(schema.unwrap())
     : schema;
 }
 
-/** The keys of a section, the entries of a record or the items of a list; none for any other value. */
+/** Returns the keys of a section, the entries of a record or the items of a list; none for other values. */
 export function membersOf(schema: z.core.$ZodType, value: unknown): Member[] {
   const field = unwrapped(schema);
   const given = isRecord(value) ? value : {};

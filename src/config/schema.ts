@@ -42,8 +42,8 @@ import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
 
 /**
- * Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes. `rules.ts` has rules between values. Every option has
- * a description, from which `docs/configuration-reference.md` is generated.
+ * This file has the schema of the configuration. Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes.
+ * `rules.ts` has rules between values. Every option has a description, from which `docs/configuration-reference.md` is generated.
  */
 
 const MOUNT_TEXTS: Readonly<Record<ProtocolName, string>> = {
@@ -115,7 +115,7 @@ const server = section({
     .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
 });
 
-/** `db/partitions.ts` has the same limit. */
+/** Maximum number of partitions; `db/partitions.ts` has the same limit. */
 const PARTITIONS_MAX = 100;
 
 const database = section({
@@ -163,19 +163,19 @@ const tracing = section({
 
 const DAY_MS = 86_400_000;
 
-/** `docs/operations/retention.md` */
+/** Retention times (`docs/operations/retention.md`). */
 const retention = section({
   calls: keptDayMs
     .optional()
     .describe('How long call records are kept. Records are dropped by whole months. Default: forever.'),
   refusals: keptOrZeroMs.default(30 * DAY_MS).describe('How long refused requests are kept. 0 records none.'),
   changes: keptDayMs.default(400 * DAY_MS).describe('How long entries of the audit log are kept.'),
-  /** Deliveries are retried for less than seven days. */
+  /** At least a week, because deliveries are retried for almost seven days. */
   notices: keptWeekMs.default(30 * DAY_MS).describe('How long notices and their deliveries are kept.'),
   latency: keptDayMs.default(100 * DAY_MS).describe('How long hourly latency figures of routes are kept.'),
 });
 
-/** The option `keepDays` existed in earlier versions. */
+/** Message for the option `keepDays` of earlier versions. */
 const keptAs = (name: keyof typeof retention.shape, example: string): string =>
   `keepDays was renamed. Use retention.${name} with a duration such as ${example}.`;
 
@@ -184,7 +184,7 @@ const people = section({
   sessionMax: longDurationMs.default(30 * DAY_MS).describe('Maximum duration of a session.'),
 });
 
-/** `docs/notices.md` */
+/** Notices (`docs/notices.md`). */
 const notices = section(
   {
     lowBalanceYuan: amountNano
@@ -192,7 +192,7 @@ const notices = section(
       .describe(
         'Notifies an account when its balance falls below this. Default: only accounts with their own threshold.',
       ),
-    planPercents: listOf('percents from 1 to 100', wholeNumber(1, 100))
+    planPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
       .default([80, 100])
       .describe('Notifies the subscriber of a plan when these percentages of its quota are used.'),
     routeDownAfter: durationMs.default(60_000).describe('Notifies operators when a route was down for this long.'),
@@ -236,7 +236,7 @@ const idempotency = section({
   accountLimit: sizeBytes.default(64 * 2 ** 20).describe('Maximum size of all stored responses of an account.'),
 });
 
-/** Exactly one of `apiKey` and `apiKeys` is set: `rules.ts`. */
+/** A provider. It has either `apiKey` or `apiKeys` (`rules.ts`). */
 const provider = section({
   protocol: oneOf(protocolNames).describe('API that the provider implements.'),
   baseUrl: baseUrl.describe("Base URL, as for the vendor's own SDK."),
@@ -275,7 +275,7 @@ const provider = section({
     .describe('Unknown tools and tool fields that may be sent to the provider, by the names in the error message.'),
   unknownTools: oneOf(['refuse', 'pass'])
     .default('refuse')
-    .describe('Whether all other unknown tools and tool fields are refused or passed on.'),
+    .describe('Whether unknown tools and tool fields that `allows` does not list are refused or passed on.'),
   missingUsage: oneOf(['refuse', 'estimate'])
     .default('refuse')
     .describe(
@@ -309,7 +309,7 @@ const limits = section({
   models: named('model names', section(minute('for this model'))).default({}),
 });
 
-/** Accounts whose prices and limits differ from those of other accounts. */
+/** A group of accounts whose prices and limits differ from those of others. */
 const group = section({
   name: name.describe('Display name.'),
   models: listOf('at least one model', text, 1).optional().describe('Models that accounts may use. Default: all.'),
@@ -329,7 +329,7 @@ const group = section({
 });
 
 /**
- * The sections that operators change while the gateway runs. With `catalog: database` they are in the database
+ * Sections that operators change while the gateway runs. With `catalog: database`, they are in the database
  * (`docs/decisions/0081-catalog-revisions.md`).
  */
 export const CATALOG_SECTIONS = ['billing', 'limits', 'providers', 'models', 'plans', 'groups'] as const;
@@ -344,6 +344,12 @@ export const configSchema = section(
       .describe(
         'Where `billing`, `limits`, `providers`, `models`, `plans` and `groups` are: in this file, or in the database, where people edit them.',
       ),
+    initialCatalog: text
+      .optional()
+      .describe(
+        'With `catalog: database`: a file with these sections, relative to this file. It becomes the first revision at the start of a gateway whose ' +
+          'database has none, and is not read otherwise.',
+      ),
     routing: routing.prefault({}),
     idempotency: idempotency.prefault({}),
     log: log.prefault({}),
@@ -351,7 +357,7 @@ export const configSchema = section(
     people: people.prefault({}),
     notices: notices.prefault({}),
     mail: mail.optional(),
-    /** `docs/openid-connect.md` */
+    /** OpenID providers for signing in (`docs/openid-connect.md`). */
     oidc: named('OpenID provider names', oidcProvider).default({}),
     tracing: tracing.optional(),
     providers: named('provider names', provider).default({}),

@@ -42,7 +42,7 @@ export const NOT_SHOWN = '(not shown)';
 
 type Shown = string | number | boolean | readonly Shown[] | { readonly [key: string]: Shown };
 
-/** The result has the spelling of the file and no secrets. A text field is shown only if its kind is known to be harmless. */
+/** Returns a configuration as the file spells it, without secrets. A text is shown only if its type is known to be harmless. */
 export function showConfig(config: Config): Shown {
   return showValue(configSchema, config);
 }
@@ -72,7 +72,7 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
   [certificates, (pem: string) => `(${pem.split('-----BEGIN').length - 1} as PEM)`],
 ];
 
-/** `describe` copies a field and keeps its definition, which is therefore the key. */
+/** The keys are definitions of fields, because `describe` copies a field but keeps its definition. */
 const SHOW = new Map(SHOWN_FIELDS.map(([field, show]) => [field._zod.def, show]));
 
 export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
@@ -93,7 +93,7 @@ export function showValue(schema: z.core.$ZodType, value: unknown): Shown {
     const { element } = schema;
     return (value as readonly unknown[]).map((item) => showValue(element, item));
   }
-  // A word from a fixed list, a number or a boolean is not secret.
+  // A word of a fixed list, a number or a boolean is never secret.
   if (schema instanceof z.ZodEnum || typeof value === 'number' || typeof value === 'boolean') return value as Shown;
   return NOT_SHOWN;
 }
@@ -107,7 +107,7 @@ function asItIs(value: Shown): Shown {
   return value;
 }
 
-/** The path of a credential file and the name of a sealed secret are not secret. */
+/** Shows a credential: the path of its file or the name of its sealed secret, which are not secret. */
 function showCredential(credential: ConfiguredCredential): Shown {
   if (typeof credential === 'string') return NOT_SHOWN;
   return 'file' in credential ? { file: credential.file } : { secret: credential.secret };
@@ -120,10 +120,10 @@ function showPrices(prices: Prices): Shown {
   return Object.fromEntries(Object.entries(prices).map(([key, price]) => [key, showPrices(price)]));
 }
 
-/** Other parameters may contain a secret, so they are hidden. */
+/** Parameters of a database URL that are shown. Others may contain a secret. */
 const PLAIN_QUERY = new Set(['sslmode', 'host', 'port', 'dbname', 'application_name', 'connect_timeout']);
 
-/** User, password and unknown query parameters are omitted. */
+/** Shows an address without user, password and unknown query parameters. */
 function showAddress(address: string): string {
   const [, scheme = '', rest = '', query] = /^([a-z]*:\/\/)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const place = scheme + rest.slice(rest.lastIndexOf('@') + 1);

@@ -1,12 +1,12 @@
 import leven from 'leven';
 
-/** Returns `null` if no name is close. */
+/** Returns the most similar name; `null` if none is similar. */
 export function closestName(misspelt: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(misspelt.length / 3)) + 1;
   for (const name of names) {
     const distance = leven(misspelt.toLowerCase(), name.toLowerCase());
-    // A word that differs in every letter is not close.
+    // A word that differs in every letter is not similar.
     if (distance < bestDistance && distance < name.length) {
       best = name;
       bestDistance = distance;

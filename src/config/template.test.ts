@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { secretsIn } from './catalog-text.ts';
 import { ConfigError, parseConfig } from './load.ts';
-import { configTemplate } from './template.ts';
+import { configTemplate, templates } from './template.ts';
 
 const KEYS = { ACME_API_KEY: 'acme-key', OTHER_API_KEY: 'other-key' };
 
@@ -48,7 +49,18 @@ describe('configTemplate', () => {
     );
   });
 
+  it('has the same settings if the catalog is in the database', () => {
+    const { node, catalog } = templates('first.yaml');
+    const text = { name: 'first.yaml', text: catalog };
+    const inDatabase = parseConfig(node, 'faregate.yaml', KEYS, { catalog: text });
+    const { initialCatalog, ...others } = inDatabase;
+    assert.equal(initialCatalog, 'first.yaml');
+    assert.deepEqual({ ...others, catalog: 'file' }, parseConfig(configTemplate, 'faregate.yaml', KEYS));
+    assert.deepEqual(secretsIn(catalog), []);
+  });
+
   it('has no line wider than a terminal', () => {
-    for (const line of configTemplate.split('\n')) assert(line.length <= 120, line);
+    const { node, catalog } = templates('first.yaml');
+    for (const line of `${configTemplate}${node}${catalog}`.split('\n')) assert(line.length <= 120, line);
   });
 });

@@ -1,37 +1,37 @@
-/** Parsers return `null` for invalid text. */
+/** A number with a unit. All parsers of this file return `null` for invalid text. */
 
 const DECIMAL_WITH_UNIT = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
 
 type Factors = Readonly<Record<string, number>>;
 
-/** The largest unit is first. */
+/** Bytes per unit, largest unit first. */
 const BINARY_FACTORS: Factors = { GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10, B: 1 };
 const SIZE_FACTORS: Factors = { ...BINARY_FACTORS, '': 1, KB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** Accepts `64MiB`, `500 KB` and plain bytes. */
+/** Parses a size such as `64MiB` or `500 KB`; without a unit, bytes. */
 export function parseSizeBytes(text: string): number | null {
   return parseScaled(text, SIZE_FACTORS);
 }
 
-/** The result is a whole number in the largest possible unit. */
+/** Formats a size as a whole number in the largest possible unit. */
 export function formatSize(bytes: number): string {
   return formatScaled(bytes, BINARY_FACTORS);
 }
 
-/** The largest unit is first. */
+/** Milliseconds per unit, largest unit first. */
 const DURATION_FACTORS: Factors = { d: 8.64e7, h: 3.6e6, m: 6e4, s: 1e3, ms: 1 };
 
-/** Accepts `500ms`, `10s`, `5m`, `2h` and `1d`. */
+/** Parses a duration such as `500ms`, `10s`, `5m`, `2h` or `1d`. */
 export function parseDurationMs(text: string): number | null {
   return parseScaled(text, DURATION_FACTORS);
 }
 
-/** The result is a whole number in the largest possible unit. */
+/** Formats a duration as a whole number in the largest possible unit. */
 export function formatDuration(ms: number): string {
   return formatScaled(ms, DURATION_FACTORS);
 }
 
-/** Returns `null` unless the result is a whole number. In floating point, 1.1MB would be 1100000.0000000002 bytes. */
+/** Returns a number times its unit; `null` if this is not a whole number. In floating point, 1.1MB would be 1100000.0000000002 bytes. */
 function parseScaled(text: string, factors: Factors): number | null {
   const [, decimal = '', unit = ''] = DECIMAL_WITH_UNIT.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit) ? factors[unit]! : null;
@@ -51,13 +51,13 @@ function formatScaled(value: number, factors: Factors): string {
 
 const DAY_RANGE = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
-/** A range can cross midnight. */
+/** A range of a day in minutes. It may cross midnight. */
 interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
 }
 
-/** A range such as `09:00-21:00` can end at 24:00. */
+/** Parses a range such as `09:00-21:00`. It may end at 24:00. */
 export function parseDayRange(text: string): DayRange | null {
   const match = DAY_RANGE.exec(text.trim());
   if (match === null) return null;

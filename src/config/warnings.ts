@@ -5,12 +5,12 @@ import { credentialsOf } from './provider-credentials.ts';
 import type { Config, ModelConfig, PricesOfDayConfig, UnitPricesConfig } from './schema.ts';
 
 interface ConfigWarning {
-  /** A dotted path. */
+  /** Dotted path of the setting. */
   readonly key: string;
   readonly message: string;
 }
 
-/** Providers may bill usage that has no price or no limit here. */
+/** Warns of usage that providers may bill, but for which the configuration has no price or no limit. */
 export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning[] {
   const byId = Object.entries(models);
   return [
@@ -19,7 +19,7 @@ export function priceWarnings({ models }: Pick<Config, 'models'>): ConfigWarning
   ];
 }
 
-/** The output of these operations has no inherent limit. */
+/** Operations whose output has no limit of its own. */
 const TEXT_OPERATIONS: readonly string[] = ['chat', 'messages', 'responses'];
 
 function limitWarnings(id: string, { operations, maxOutputTokens }: ModelConfig): ConfigWarning[] {

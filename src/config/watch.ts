@@ -12,66 +12,66 @@ import type { Config } from './schema.ts';
 
 export interface ConfigWatcherOptions {
   readonly node: NodeConfig;
-  /** The configuration in force at the start. */
+  /** Configuration in force at the start. */
   readonly current: Config;
   readonly logger: Logger;
-  /** `GET /admin/v1/config` shows this status. */
+  /** Status of loading, which `GET /admin/v1/config` shows. */
   readonly loads?: ConfigLoads;
   /**
-   * Puts a configuration into force. Settings that require a restart keep their values from the start, so the configuration
-   * describes what the process really does. `fromMs` is the instant of the database's clock from which a catalog of the database is in
-   * force. If this throws, the previous configuration stays in force.
+   * Puts a configuration in force. Settings that require a restart keep their values from the start, so that the configuration describes
+   * what the process really does. `fromMs` is the instant of the database's clock from which a catalog of the database is in force. If this
+   * throws, the previous configuration stays in force.
    */
   readonly apply: (config: Config, fromMs: number | null) => void;
-  /** Called after `reload` if the configuration is already in force. */
+  /** Called after `reload` if the configuration was already in force. */
   readonly onUnchanged?: () => void;
   /** Called after each stable reading of the file. */
   readonly onDecided?: (isInForce: boolean) => void;
   /** Called with the reason when a configuration is refused. */
   readonly onRefused?: (message: string) => void;
-  /** The polling interval for changes that the system does not report, such as on a network drive. */
+  /** Interval of polling for changes that the system does not report, such as on a network drive. */
   readonly pollMs?: number;
-  /** The time between two readings of a file that may have changed. */
+  /** Time between two readings of a file that may have changed. */
   readonly settleMs?: number;
-  /** Calls `expire` once after `ms` milliseconds. The result cancels this. */
+  /** Calls `expire` once after `ms` milliseconds. Returns a function that cancels this. */
   readonly setTimer?: (ms: number, expire: () => void) => () => void;
 }
 
 const POLL_MS = 5_000;
 const SETTLE_MS = 250;
 
-/** A change is applied after this many equal readings in a row. */
+/** After this many equal readings in a row, a change is applied. */
 const READINGS = 2;
-/** A change that removes a model, a provider or a plan needs more readings. */
+/** After this many equal readings in a row, a change is applied that removes a model, a provider or a plan. */
 const READINGS_FOR_REMOVAL = 20;
 
-/** After this many readings in a row that all differ, the log reports that the reload is postponed. */
+/** If this many readings in a row all differ, the log says that the reload is postponed. */
 const READINGS_UNTIL_POSTPONED = 120;
 
 /**
  * Watches a configuration file and its credential and certificate files, and applies changes as a whole. If the file is invalid, the error
  * is logged and the previous configuration stays. A text is parsed after two equal readings, because saving a file takes several writes.
- * Half a file can be a valid configuration with half of the models, so a text that removes a model, a provider or a plan must stay
+ * Half a file can be a valid configuration with half of the models. So a text that removes a model, a provider or a plan must stay
  * unchanged for five seconds.
  */
 export class ConfigWatcher {
   readonly #options: ConfigWatcherOptions;
-  /** Each function ends the watching of a file. */
+  /** Functions that stop watching, by file. */
   readonly #watched = new Map<string, () => void>();
-  /** These files belong to the configuration in force. */
+  /** Credential and certificate files of the configuration in force. */
   #files: readonly string[];
   #inForce: Config;
   #last: Reading | null = null;
-  /** Counts consecutive readings that equal the last one. */
+  /** Number of readings in a row that equal the last one. */
   #equalReadings = 0;
-  /** Counts consecutive readings that differ from the one before. */
+  /** Number of readings in a row that differ from the one before. */
   #changes = 0;
   #decided: Reading | null = null;
-  /** The parsed text must stay unchanged for longer before it is applied. */
+  /** The parsed text, as long as it must stay unchanged before it is applied; `null`: there is none. */
   #parsed: ParsedConfig | Error | null = null;
-  /** True until the result of `reload` is logged. */
+  /** Whether the result of `reload` must still be logged. */
   #isRequested = false;
-  /** Resolves when the result of the requested reading is known. */
+  /** Resolves when the result of the reading for `reload` is known. */
   #result = Promise.withResolvers<void>();
   #cancelTimer: (() => void) | null = null;
   #isOpen = true;
@@ -83,21 +83,21 @@ export class ConfigWatcher {
     this.#watchFiles();
   }
 
-  /** Applies the file when it stops changing, and logs the result even if nothing changed. Several calls before the result count as one. */
+  /** Applies the file once it stops changing, and logs the result even if nothing has changed. Calls before the result count as one. */
   readonly reload = (): void => {
     if (!this.#isOpen) return;
     this.#isRequested = true;
     this.#readSoon();
   };
 
-  /** Like `reload`; resolves when the result is known, or when the watcher is closed. */
+  /** Reloads like `reload`. Resolves when the result is known, or when the watcher is closed. */
   async reloadNow(): Promise<void> {
     this.reload();
     if (this.#isOpen) await this.#result.promise;
   }
 
   /**
-   * Applies another catalog of the database, which is in force from an instant of the database's clock on.
+   * Uses another catalog of the database, which is in force from an instant of the database's clock on.
    *
    * @throws ConfigError if the configuration is not valid with this catalog, or another error if it could not be applied
    */
@@ -109,7 +109,7 @@ export class ConfigWatcher {
       throw new Error('the configuration could not be applied');
   }
 
-  /** Stops watching; nothing is applied or logged afterwards. */
+  /** Stops watching. Nothing is applied or logged after this. */
   close(): void {
     this.#isOpen = false;
     for (const unwatch of this.#watched.values()) unwatch();
@@ -134,12 +134,12 @@ export class ConfigWatcher {
           'the system does not report changes of this file; polling it every few seconds',
         );
       this.#watched.set(file, watchOneFile(file, this.#readSoon, onUnreported, pollMs));
-      // The file may have changed since it was read.
+      // Reads once more: the file may have changed since it was read.
       this.#readSoon();
     }
   }
 
-  /** A pending reading is not delayed, so a busy directory cannot starve it. */
+  /** Schedules a reading. A pending one is not delayed, so that a directory with many changes cannot prevent it. */
   readonly #readSoon = (): void => {
     if (!this.#isOpen) return;
     const { settleMs = SETTLE_MS, setTimer = systemTimer } = this.#options;
@@ -184,13 +184,13 @@ export class ConfigWatcher {
     this.#result = Promise.withResolvers();
   }
 
-  /** A configuration is small, so it is read synchronously: readings cannot overtake one another. */
+  /** Reads the file synchronously: it is small, and so readings cannot overtake each other. */
   #read(): Reading {
     const { file } = this.#options.node;
     const fileVersions = this.#fileVersions();
     try {
       const { text, version, isWhole } = readConfigFile(file);
-      // A full disk leaves an empty file, which would be a valid configuration without models.
+      // A full disk can leave an empty file, which would be a valid configuration without models.
       const isEmpty = text.trim() === '';
       const found = isEmpty ? new ConfigError(file, [{ line: 0, key: '', message: 'The file is empty.' }]) : text;
       return { found, version, isWhole, fileVersions };
@@ -220,7 +220,7 @@ export class ConfigWatcher {
     onRefused?.(error.message);
     const details = error instanceof ConfigError ? { file, problems: error.problems } : { file, err: error };
     logger.error(details, `${error.message}\nThe previous configuration stays in force.`);
-    // A credential file that is missing may appear.
+    // Watches the files that an invalid configuration names, because a missing credential file may appear.
     if (error instanceof ConfigError) {
       this.#files = [...new Set([...this.#files, ...error.files])];
       this.#watchFiles();
@@ -228,7 +228,7 @@ export class ConfigWatcher {
     return false;
   }
 
-  /** Returns whether the configuration is in force now. */
+  /** Decides whether a configuration is applied. Returns whether it is in force now. */
   #decide({ config, files }: ParsedConfig, { isRequested, fromMs = null }: Decision): boolean {
     const { node, logger, loads, apply, onUnchanged, onRefused } = this.#options;
     const { file } = node;
@@ -263,8 +263,8 @@ export class ConfigWatcher {
 }
 
 /**
- * Returns a function that stops watching. Editors replace the file, and Kubernetes moves a link `..data` next to it, so the directory is
- * watched.
+ * Watches a file and returns a function that stops this. It watches the directory, because editors replace the file, and Kubernetes moves a
+ * link `..data` next to it.
  */
 function watchOneFile(
   path: string,
@@ -275,7 +275,7 @@ function watchOneFile(
   const whole = resolve(path);
   const directory = watchDirectory(dirname(whole), onEvent, onUnreported);
   const poll = (): void => onEvent();
-  // Directory events miss changes behind a symbolic link, of the directory itself, and on another machine.
+  // The file is also polled: events of a directory miss changes behind a symbolic link, of the directory, and on other machines.
   watchFile(whole, { interval: pollMs, persistent: false }, poll);
   return () => {
     directory?.close();
@@ -299,15 +299,15 @@ function watchDirectory(
 }
 
 interface Decision {
-  /** `reload` was called. */
+  /** Whether `reload` was called. */
   readonly isRequested: boolean;
   readonly fromMs?: number | null;
 }
 
-/** The text of the file, or the error of reading it. */
+/** A reading: the text of the file, or the error. */
 interface Reading extends Omit<ConfigText, 'text'> {
   readonly found: string | ConfigError;
-  /** The versions of the credential and certificate files. */
+  /** Versions of the credential and certificate files. */
   readonly fileVersions: string;
 }
 
@@ -318,7 +318,7 @@ function isSame(one: Reading, other: Reading): boolean {
   return left === right;
 }
 
-/** A half-written file lacks names that are in force. */
+/** Whether a configuration lacks names that are in force, as half a file does. */
 function removes(config: Config, inForce: Config): boolean {
   return (['providers', 'models', 'plans', 'groups'] as const).some((section) =>
     Object.keys(inForce[section]).some((name) => !Object.hasOwn(config[section], name)),
@@ -330,7 +330,7 @@ function systemTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The result is logged, so it contains no values, which may be secret. */
+/** Returns the names of the settings that differ. They are logged, so they do not include values, which may be secret. */
 export function changedSettings(before: unknown, after: unknown, path: readonly string[] = []): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isRecord(before) || !isRecord(after)) return [path.join('.')];

@@ -17,19 +17,19 @@ import { isRecord } from '../lib/json/json.ts';
 import { readDocument } from './document.ts';
 import { ConfigError } from './load.ts';
 
-/** Changes of YAML texts that leave comments, quotes and everything else as they are. */
+/** This file changes YAML texts, and leaves comments, quotes and everything else as they are. */
 
 export type EditPath = readonly (string | number)[];
 
 export interface Edit {
   readonly path: EditPath;
-  /** JSON. Absent or `null`: the key or item is deleted. */
+  /** New value as JSON; absent or `null`: the key or item is deleted. */
   readonly value?: unknown;
 }
 
-/** @throws ConfigError if the text is not YAML */
+/** Parses a text. @throws ConfigError if it is not YAML */
 export function parseYaml(text: string): Document {
-  // Scalars stay text: the number 4.10 would become 4.1.
+  // Scalars stay text, because as a number 4.10 would become 4.1.
   const document = parseDocument(text, { schema: 'failsafe', uniqueKeys: false, keepSourceTokens: true });
   if (document.errors.length === 0) return document;
   const problems = readDocument(text, {}).problems.map(({ path, line, message }) => ({
@@ -42,7 +42,7 @@ export function parseYaml(text: string): Document {
 
 const NO_VALUE = /^(?:~|null|Null|NULL|)$/;
 
-/** The value of a node, with aliases resolved. Scalars are text; a key without a value is `undefined`. */
+/** Returns the value of a node, with aliases resolved. Scalars are text; a key without a value is `undefined`. */
 export function plainValue(node: unknown, document: Document): unknown {
   if (isAlias(node)) return plainValue(node.resolve(document), document);
   if (isMap(node)) return Object.fromEntries(node.items.map((pair) => [keyOf(pair), plainValue(pair.value, document)]));
@@ -55,7 +55,7 @@ export function keyOf({ key }: Pair): string {
   return isScalar(key) ? String(key.value) : '';
 }
 
-/** Replaces aliases with the values of their anchors. */
+/** Replaces aliases by the values of their anchors. */
 export function expandAliases(
   text: string,
   document: Document,
@@ -72,7 +72,7 @@ export function expandAliases(
 }
 
 /**
- * Applies edits one after another. A map or list is changed key by key, so that everything in it that stays equal is untouched.
+ * Applies edits one after another. A map or list is changed key by key, so that everything in it that is equal stays as it is.
  *
  * @throws ConfigError if the text is not YAML
  */
@@ -96,7 +96,7 @@ function spliced(text: string, splices: readonly Splice[]): string {
   return kept.join('');
 }
 
-/** An entry of a map or list: its position from the key or dash to the end of its value. */
+/** An entry of a map or list. It reaches from the key or dash to the end of the value. */
 interface Entry {
   readonly value: unknown;
   readonly start: number;
@@ -107,9 +107,9 @@ type Collection = YAMLMap<unknown, unknown> | YAMLSeq;
 
 class Editor {
   #text: string;
-  /** `null`: not parsed since the last change. */
+  /** The parsed text; `null`: it has changed since it was parsed. */
   #document: Document | null = null;
-  /** New texts of scalars, applied together, because each change of the structure costs a parse. */
+  /** New texts of scalars. They are applied together, because every change of the structure requires parsing again. */
   readonly #scalars = new Map<Scalar, string>();
 
   constructor(text: string) {
@@ -139,7 +139,7 @@ class Editor {
     } else this.#place(path, value);
   }
 
-  /** Adds a value, or replaces one in a way that can change the number of lines. */
+  /** Adds a value, or replaces one so that the number of lines may change. */
   #place(path: EditPath, value: unknown): void {
     this.#applyScalars();
     const key = path.at(-1);
@@ -173,7 +173,7 @@ class Editor {
     const lines = rest.map((line) => (line === '' ? '\n' : `\n${indent}${line}`)).join('');
     const end = this.#lineEnd((entry ?? entries.at(-1)!).end);
     if (entry === undefined) this.#splice({ start: end, end, text: `\n${indent}${head}${lines}` });
-    // A comment after the former value stays on the first line.
+    // A comment after the old value stays on the first line.
     else this.#splice({ start, end, text: head + this.#text.slice(entry.end, end) + lines });
   }
 
@@ -187,7 +187,7 @@ class Editor {
     const { start, end } = entry;
     const next = entries[index + 1];
     if (entries.length === 1 && isSeq(parent) && !parent.flow) {
-      // Without a value, the key of the list could mean "all".
+      // An empty list is written, because without a value the key could mean "all".
       this.#place(path.slice(0, -1), []);
     } else if (parent.flow) {
       const [from, to] = next === undefined ? [entries[index - 1]?.end ?? start, end] : [start, next.start];
@@ -198,7 +198,7 @@ class Editor {
       const isFirstOnLine = this.#text.slice(lineStart, start).trim() === '';
       const isNextAdjacent = next !== undefined && this.#text.slice(lineEnd, next.start).trim() === '';
       if (isFirstOnLine) this.#splice({ start: lineStart, end: lineEnd + 1, text: '' });
-      // After a dash, the next key takes the place.
+      // After a dash, the next key takes the place of the deleted one.
       else if (next === undefined) this.#splice({ start, end, text: '{}' });
       else this.#splice({ start, end: isNextAdjacent ? next.start : lineEnd, text: '' });
     }
@@ -246,7 +246,7 @@ class Editor {
     });
   }
 
-  /** The end of the text of a value; `emptyEnd` if it has none. */
+  /** Returns where the text of a value ends; `emptyEnd` if it has none. */
   #endOf(node: unknown, emptyEnd: number): number {
     if (isFilled(node) && !node.flow) return this.#entries(node).at(-1)!.end;
     const [start, end] = (node as Scalar | null)?.range ?? [0, 0];
@@ -266,7 +266,7 @@ class Editor {
 
 const BLOCK = { lineWidth: 0 } as const;
 
-/** A value in one line. */
+/** Formats a value on one line. */
 function inline(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
   if (!isRecord(value)) return stringify(value ?? null, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();

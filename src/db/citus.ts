@@ -2,8 +2,8 @@ import type { Query, Queryable, Statement } from './database.ts';
 import type { JsonRows } from './json-rows.ts';
 
 /**
- * Partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The directory and the first partition are plain tables of
- * the coordinator. Each further partition is a distributed schema on one worker.
+ * This file places partitions on servers with Citus (docs/decisions/0064-partitions-on-citus.md). The directory and the first partition are
+ * plain tables of the coordinator. Each further partition is a distributed schema on one worker.
  */
 
 const findExtension: Statement = {
@@ -21,15 +21,15 @@ const findDistributed: Statement = {
   text: `select exists (select from pg_catalog.pg_dist_schema where schemaid = to_regnamespace($1::text)) as is_there`,
 };
 
-/** Whether a schema is distributed, and therefore on a worker. Requires the extension. */
+/** Whether Citus has distributed a schema, so that it is on a worker. The extension must be installed. */
 export async function isDistributed(database: Queryable, schema: string): Promise<boolean> {
   const [found] = await database.query<{ is_there: boolean }>(findDistributed, [schema]);
   return found!.is_there;
 }
 
 /**
- * Sets the lock timeout of a transaction on the worker, to which the options of the gateway's connection are not forwarded. The table in
- * the statement must have a row on the worker, because `set_config` runs once for each row.
+ * Sets the lock timeout of a transaction on the worker, because Citus does not forward the options of the gateway's connection. The table
+ * in the statement must have a row on the worker: `set_config` runs once for each row.
  */
 export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
   statement: {
@@ -40,8 +40,8 @@ export const limitLocksOnWorker = (lockMaxMs: number): Query => ({
 });
 
 /**
- * Makes the commit two-phase: it changes nothing, but addresses a table on the coordinator that Citus knows. Otherwise Citus commits the
- * coordinator and a worker one after the other, and a crash in between would lose one of the two.
+ * Makes the commit two-phase. It changes nothing, but the table is on the coordinator and known to Citus. Otherwise Citus commits the
+ * coordinator and the worker one after the other, and a crash in between loses one of the two.
  */
 export const COMMIT_IN_TWO_PHASES = 'delete from citus_two_phase where id = 0';
 
@@ -60,10 +60,10 @@ select citus_add_local_table_to_metadata('citus_two_phase')
 where not exists (select from pg_dist_partition where logicalrelid = 'citus_two_phase'::regclass);`;
 
 /**
- * An insert of rows that are a parameter. With a condition that only the worker can evaluate, Citus forwards the statement unchanged;
- * otherwise it would copy the rows to the worker in three messages. The table in the condition has one row.
+ * Creates an insert of rows that are passed as a parameter. With a condition that only the worker can evaluate, Citus forwards the
+ * statement unchanged; otherwise it would copy the rows to the worker in three messages. The table in the condition has one row.
  *
- * @param text the statement, with the given condition after the rows
+ * @param text returns the statement, with the given condition after the rows
  * @param rows the rows in the text, if they are JSON
  * @param table the name of the rows in the text
  */
@@ -77,12 +77,12 @@ export function insertOfRows(
   return { name, text: text(''), onCitus: rows?.onCitus(onCitus, table) ?? onCitus };
 }
 
-/** Safe, because triggers in a distributed schema change only tables of the same schema, which are on the same worker. */
+/** Allows triggers in a distributed schema. They are safe, because they change only tables of the same schema, on the same worker. */
 export const ALLOW_TRIGGERS = 'set local citus.enable_unsafe_triggers to on;';
 
 /**
- * Moves the tables of a schema and their rows to a worker, in the transaction that created them. A table without a primary key needs a
- * replica identity; otherwise rows could not be deleted while Citus moves the table to another worker.
+ * Moves the tables of a schema and their rows to a worker, in the transaction that created the schema. A table without a primary key gets a
+ * replica identity, so that its rows can be deleted while Citus moves the table to another worker.
  */
 export const distribute = (schema: string): string => `do $identities$
 declare
@@ -98,8 +98,8 @@ $identities$;
 select citus_schema_distribute('${schema}');`;
 
 /**
- * Redefines functions of a distributed schema, after its creation and after each migration. On the worker, functions run with another
- * search_path. A function that a statement calls cannot read a table that Citus knows, so it reads the worker's shard.
+ * Redefines functions of a distributed schema, after its creation and after each migration: functions run with another search_path on the
+ * worker. A function that a statement calls must not read a table that Citus knows, so it reads the worker's shard.
  */
 export const functionsOf = (
   schema: string,

@@ -1,15 +1,15 @@
 import type { PoolName } from './database.ts';
 import { POOLS } from './pools.ts';
 
-/** Maximum number of concurrent batches. Admissions, ends and releases of calls run one batch at a time each. */
+/** Maximum number of batches that run at the same time. Of admissions, ends and releases of calls, each kind runs one batch at a time. */
 const BATCHES_MAX = 4;
-/** More than one: a batch that waits for a lock (at most 100 ms) must not stop the other batches of its partition. */
+/** At least two batches per partition: one that waits for a lock (at most 100 ms) must not stop the others. */
 const BATCHES_MIN = 2;
-/** Maximum number of concurrent transactions that can wait for a lock. Each is for calls of one account. */
+/** Maximum number of concurrent transactions that can wait for a lock. Each one is for a single account. */
 const LOCKS_MAX = 2;
 const STATEMENTS_MIN = 2;
 
-/** Maximum numbers of connections from a process to one schema, by purpose. */
+/** Maximum numbers of connections from one process to one schema, by purpose. */
 export interface ConnectionShare {
   readonly statements: number;
   readonly batches: number;
@@ -18,8 +18,8 @@ export interface ConnectionShare {
 }
 
 /**
- * The connections to the directory, which contains the first partition. The connections for calls are divided between partitions. The
- * directory keeps all others, because keys and users are looked up there.
+ * Divides connections. The directory contains the first partition. Connections for calls are divided between all partitions; the directory
+ * keeps all others, because keys and users are looked up there.
  *
  * @param statementsMax number of connections for single statements in a process with one partition
  */

@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { WorkTime } from '../lib/fair/work-time.ts';
 
 /**
- * The tenant of the running statements, between which connection pools schedule fairly. `AsyncLocalStorage` is used because a call site
- * could omit a parameter, and no test would fail.
+ * Whose statements run: connection pools schedule fairly between tenants. `AsyncLocalStorage` passes it, because a forgotten parameter
+ * would fail no test.
  */
 interface Asking {
   readonly tenant: string | null;
-  /** Measures the tenant's work, without waits for a connection; `null`: not measured. */
+  /** Measures how long the tenant's statements run, without waits for a connection; `null`: not measured. */
   readonly time: WorkTime | null;
 }
 

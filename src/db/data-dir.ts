@@ -6,17 +6,17 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { isLocked, tryLock } from './directory-lock.ts';
 
 /**
- * The content of `gateway.json`: for messages, and for the command line, which finds the gateway's address there. Ownership is only the
- * lock on `gateway.lock`: the process named here may have ended or run in another container.
+ * The content of `gateway.json`, which messages show and in which the command line finds the gateway's address. It does not prove that a
+ * gateway runs: only the lock on `gateway.lock` does. The process may have ended or run in another container.
  */
 export interface DataDirOwner {
   readonly pid: number;
   /** The machine or container in which the process runs. */
   readonly host: string;
-  /** The gateway's address, and the credential for the local command line. Set once the gateway listens. */
+  /** The gateway's address with the credential for the local command line. Set once the gateway listens. */
   readonly url?: string;
   readonly adminToken?: string;
-  /** Includes the password of the local server. */
+  /** URL of the local server. Contains the password. */
   readonly databaseUrl?: string;
 }
 
@@ -31,12 +31,12 @@ export interface AcquireOptions {
   /** How long to wait for a process that is about to exit. */
   readonly patienceMs?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
-  /** Whether to fail at once if a gateway runs on the directory, so that the caller can send its request to that gateway. */
+  /** Whether to fail at once if a gateway uses the directory, so that the caller can send its request to that gateway. */
   readonly unlessServed?: boolean | undefined;
 }
 
 export class DataDirInUseError extends ForeseenError {
-  /** `null` if the owner has not written its file yet. */
+  /** The process that uses the directory; `null` if it has not written its file yet. */
   readonly owner: DataDirOwner | null;
   constructor(dataDir: string, owner: DataDirOwner | null) {
     super(
@@ -112,7 +112,7 @@ function tryToAcquire(dataDir: string): DataDirLock | null {
   };
 }
 
-/** Adds the addresses of the gateway and its local server to the owner file. Call this only with the lock. */
+/** Adds the addresses of the gateway and its local server to `gateway.json`. The caller must hold the lock. */
 export function announceGateway(dataDir: string, gateway: Announced): void {
   writeOwnerFile(dataDir, gateway);
 }
@@ -129,7 +129,7 @@ function withLockFile<Result>(dataDir: string, work: (file: string) => Result): 
   }
 }
 
-/** Renames a temporary file, so that no process reads a partial one. A sync is not needed: a power cut also ends the process. */
+/** Replaces the file by renaming, so that no process reads a part of it. It needs no sync: after a power cut, no gateway runs. */
 function writeOwnerFile(dataDir: string, gateway: Partial<Announced>): void {
   const file = join(dataDir, OWNER_FILE);
   const owner: DataDirOwner = { pid: process.pid, host: hostname(), ...gateway };

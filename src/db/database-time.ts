@@ -1,4 +1,4 @@
-// The database's clock is used for instants and billing days, so that nodes with different clocks decide alike.
+// This file reads the database's clock, which determines instants and billing days, so that nodes with different clocks decide alike.
 
 /** SQL: the parameter if it is not null, otherwise the database's clock. Constant within a statement. */
 export const nowSql = (parameter: string): string => `coalesce(${parameter}::timestamptz, (select clock_timestamp()))`;
@@ -10,7 +10,7 @@ export interface TimedRow {
   readonly now_s: number;
 }
 
-/** When the last row was read, in milliseconds since the Unix epoch; 0 if there are no rows. */
+/** Time at which the last row was read, in milliseconds since the Unix epoch; 0 if there are no rows. */
 export function nowMsOf(rows: readonly TimedRow[]): number {
   return Math.floor((rows.at(-1)?.now_s ?? 0) * 1_000);
 }

@@ -1,10 +1,10 @@
 export type Parameter = string | number | bigint | boolean | Date | Buffer | null;
 
-/** Prepared once per connection. The name appears in errors. */
+/** An SQL statement, which each connection prepares once. Errors contain its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** The text on Citus (`citus.ts`), if it differs. Only for writes of a `ReadThenWrite`. */
+  /** Text for Citus (`citus.ts`); absent: the same as `text`. Only for writes of a `ReadThenWrite`. */
   readonly onCitus?: string;
 }
 
@@ -12,8 +12,8 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 
 export interface Queryable {
   /**
-   * Returns the rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text. `table.ts` describes and
-   * converts rows. `signal`: as for `Database.readThenWrite`; has no effect within a transaction.
+   * Runs a statement and returns its rows. `bigint` columns are `bigint`, `timestamptz` is `Date`, `jsonb` is parsed, `date` is text.
+   * `table.ts` describes and converts rows. `signal`: as for `Database.readThenWrite`; has no effect within a transaction.
    */
   query<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[], signal?: AbortSignal): Promise<Row[]>;
 }
@@ -25,14 +25,14 @@ export interface Query {
 
 export type ReadRows = readonly (readonly unknown[])[];
 
-/** A transaction of two messages: its reads, and the writes that depend on them. */
+/** A transaction of two messages: the first one reads, and the second one writes what depends on the rows. */
 export interface ReadThenWrite<Result> {
   readonly name: string;
   /** Whether the transaction may wait for locks, on one of two separate connections. All other transactions fail after 100 ms (`55P03`). */
   readonly waitsForLocks?: boolean;
-  /** Run in order after `begin`. */
+  /** Statements that run in order after `begin`. */
   readonly reads: readonly Query[];
-  /** Computes the writes from the rows of each read. Synchronous, because rows are locked meanwhile. An exception rolls back. */
+  /** Computes the writes from the rows of each read. Synchronous, because rows are locked. An exception rolls the transaction back. */
   decide(rows: ReadRows): { readonly writes: readonly Query[]; readonly result: Result };
 }
 
@@ -47,13 +47,13 @@ export interface Cursor<Row> {
 }
 
 export interface SnapshotQueryable extends Queryable {
-  /** The statement starts with the first fetch. */
+  /** Creates a cursor. The statement runs at the first fetch. */
   cursor<Row = StoredRow>(statement: Statement, parameters?: readonly Parameter[]): Cursor<Row>;
 }
 
 /** Reads large parts of a database in one snapshot, without a time limit. */
 export interface SnapshotReader extends SnapshotQueryable, TableReader {
-  /** Addresses another schema in the same transaction; `null`: the reader's own schema. Statements run one at a time. */
+  /** Selects another schema for statements in the same transaction; `null`: the reader's own schema. Statements run one at a time. */
   inSchema(schema: string | null): SnapshotQueryable;
 }
 
@@ -62,13 +62,13 @@ export interface LongTransaction extends Queryable {
 }
 
 export interface Subscription {
-  /** Whether notifications arrive. Otherwise, caches that depend on them must not be used. */
+  /** Whether notifications arrive. If not, caches that depend on them must not be used. */
   readonly isConnected: boolean;
   close(): Promise<void>;
 }
 
 export interface DatabasePool extends Queryable {
-  /** An exception rolls the transaction back. */
+  /** Runs work in a transaction. If the work throws, the transaction is rolled back. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
   /**
    * A transaction over the directory and a partition; each statement addresses tables of one of them. All of it commits or nothing, also on
@@ -79,7 +79,7 @@ export interface DatabasePool extends Queryable {
   transactionWithDirectory<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;
 }
 
-/** Pools for statements that no call waits for (`pools.ts`). */
+/** Connection pools for statements that no call waits for (`pools.ts`). */
 export type PoolName = 'balances' | 'admin' | 'probes' | 'housekeeping' | 'notices';
 
 export interface ConnectionFigures {
@@ -87,47 +87,47 @@ export interface ConnectionFigures {
   readonly used: number;
   readonly connectionsMax: number;
   readonly waiting: number;
-  /** Requests that got a connection, and their total waiting time. */
+  /** Number of requests that got a connection. The next member is their total waiting time. */
   readonly begun: number;
   readonly waitedMs: number;
   /** Requests that were refused because too many were waiting. */
   readonly refused: number;
 }
 
-/** Its own `query` and `transaction` are for calls and their counters. Other statements use `pool`. */
+/** A database. Its own `query` and `transaction` are for calls and their counters. Other statements use `pool`. */
 export interface Database extends DatabasePool {
-  /** For statements that no call waits for, with limits of their number and time. */
+  /** Returns a pool for statements that no call waits for. It limits their number and time. */
   pool(name: PoolName): DatabasePool;
   /**
-   * Sends `begin` and the reads as one message, and the writes and `commit` as another. If the connection fails during the second message,
-   * the outcome is unknown. When `signal` aborts, this fails with the signal's reason and destroys the connection, which would otherwise
-   * stay occupied while the database does not respond.
+   * Sends `begin` and the reads as one message, then the writes and `commit` as another. If the connection fails during the second one, the
+   * outcome is unknown. When `signal` aborts, this fails with the signal's reason and destroys the connection, which would otherwise stay
+   * occupied while the database does not respond.
    */
   readThenWrite<Result>(transaction: ReadThenWrite<Result>, signal?: AbortSignal): Promise<Result>;
   /** A read-only connection for an audit, whose statements read whole tables. */
   openTables(): Promise<TableReader>;
-  /** Audits run one at a time. */
+  /** Runs audits one at a time. */
   audit<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** For exports. Has no time limit; the server keeps the snapshot until `close`. */
+  /** Opens a snapshot for an export. It has no time limit; the server keeps the snapshot until `close`. */
   openSnapshots(): Promise<SnapshotReader>;
-  /** For imports and the sums of a month, without time limits. When `signal` aborts, the connection is destroyed, which rolls back. */
+  /** Runs a transaction without time limits, for imports and the sums of a month. When `signal` aborts, it is rolled back. */
   longTransaction<Result>(
     work: (transaction: LongTransaction) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
-  /** Runs a script, or a statement outside of a transaction, without time limits. `signal` ends the wait, but perhaps not the script. */
+  /** Runs a script, or a statement outside of a transaction, without time limits. `signal` ends the wait, but not always the script. */
   script(sql: string, signal?: AbortSignal): Promise<void>;
-  /** Listens on a NOTIFY channel. `onReconnect` runs after a gap in which notifications may have been lost. */
+  /** Listens on a NOTIFY channel. `onReconnect` runs after a time in which notifications may have been lost. */
   subscribe(channel: string, onPayload: (payload: string) => void, onReconnect: () => void): Promise<Subscription>;
-  /** Of all connection pools, in a fixed order. */
+  /** Returns figures of all connection pools, in a fixed order. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
 
 /**
- * Planner settings. A frequent statement is planned once per connection, often while its tables are empty: that plan would scan whole
- * tables, even after they have grown. `enable_seqscan=off` makes it use an index if there is one. With `jit=on`, the server would compile
- * these statements, because it overestimates their cost.
+ * Settings of the query planner. Each connection plans a frequent statement once, often while its tables are empty; that plan would still
+ * scan whole tables after they have grown. `enable_seqscan=off` makes it use an index if there is one. With `jit=on`, the server would
+ * compile these statements, because it overestimates their cost.
  */
 export const PLANNER_OPTIONS = ['-c', 'enable_seqscan=off', '-c', 'jit=off'] as const;
 
@@ -140,10 +140,10 @@ export function toSqlText(parameter: Parameter): string | null {
   return String(parameter);
 }
 
-/** For `Database.readThenWrite`. Its statements find a few rows by key, so planning for specific values would cost more than it saves. */
+/** Planner setting for `Database.readThenWrite`. Its statements find a few rows by key; planning for specific values costs too much. */
 export const GENERIC_PLANS = 'plan_cache_mode=force_generic_plan';
 
-/** For a `SnapshotReader`. With stale statistics, each batch would otherwise sort all remaining rows instead of using an index. */
+/** Planner settings for a `SnapshotReader`. With outdated statistics, each batch would sort all remaining rows and use no index. */
 export const SLICE_PLANS = [
   GENERIC_PLANS,
   'enable_bitmapscan=off',
@@ -152,7 +152,7 @@ export const SLICE_PLANS = [
   'enable_incremental_sort=off',
 ] as const;
 
-/** Texts that need no quotes in an array, and only plain quotes in JSON, such as ids and instants. The word `null` needs quotes. */
+/** Texts that need no quotes in an array and only plain quotes in JSON, such as ids and instants. The word `null` needs quotes. */
 export const PLAIN = /^(?!null$)[\w.:+@/-]+$/i;
 const NEEDS_ESCAPE = /["\\]/;
 /** Characters that JSON escapes differently from an array. */
@@ -160,7 +160,7 @@ const JSON_DIFFERS = /[\p{Cc}\p{Cs}]/u;
 
 export type SqlValue = string | number | bigint | boolean | null;
 
-/** Formats an array parameter. The driver's own code shows in profiles. */
+/** Formats an array parameter, faster than the driver does. */
 export function toArray(values: readonly SqlValue[]): string {
   let text = '{';
   for (let i = 0; i < values.length; i++) text += i === 0 ? toArrayItem(values[i]!) : `,${toArrayItem(values[i]!)}`;
@@ -172,6 +172,6 @@ export function toArrayItem(value: SqlValue): string {
   if (typeof value !== 'string') return String(value);
   if (PLAIN.test(value)) return value;
   if (!NEEDS_ESCAPE.test(value)) return `"${value}"`;
-  // JSON.stringify is native and faster, but differs in some escapes.
+  // `JSON.stringify` is native and so faster, but it escapes some characters differently.
   return JSON_DIFFERS.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(value);
 }

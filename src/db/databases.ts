@@ -7,10 +7,10 @@ import { type PartitionRow, readPartitions, readSchemaOf } from './partitions-st
 import { STATEMENT_CONNECTIONS_MAX } from './pools.ts';
 
 export interface DatabaseLocation {
-  /** A postgres:// URL; empty: the local server of `dataDir` (`local/local-server.ts`). */
+  /** URL such as `postgres://…`; empty: the local server of `dataDir` (`local/local-server.ts`). */
   readonly url: string;
   readonly dataDir: string;
-  /** Directory of the local server's PostgreSQL programs; absent: those installed with Faregate. */
+  /** Directory of PostgreSQL programs for the local server; absent: those that were installed with Faregate. */
   readonly binaries?: string | undefined;
 }
 
@@ -20,23 +20,23 @@ export interface OpenOptions {
   readonly onWaiting?: (message: string) => void;
   /** Maximum number of connections for single statements of calls; absent: the default for one process. */
   readonly statementConnections?: number | undefined;
-  /** The planned number of partitions, if it exceeds the present one. Connections are divided by it. */
+  /** The planned number of partitions, if it is greater than the present one. Connections are divided by it. */
   readonly partitions?: number | undefined;
   readonly stopped?: AbortSignal | undefined;
   readonly unlessServed?: boolean;
 }
 
-/** The directory and its partitions (`homes.ts`). Each is a schema with its own connections, which see only this schema. */
+/** The directory and its partitions (`homes.ts`). Each one is a schema with its own connections, which see only this schema. */
 export interface Databases {
-  /** Closing it closes the partitions too. */
+  /** Closing the directory closes the partitions too. */
   readonly directory: Database;
-  /** In order of their numbers. The first one is the same `Database` as the directory. */
+  /** Partitions in the order of their numbers. The first one is the same `Database` as the directory. */
   readonly partitions: readonly Database[];
-  /** Opens the schema of a further partition, which becomes the last one. */
+  /** Opens the schema of a further partition, and adds it at the end of the list. */
   openNext(schema: string): Database;
-  /** `null` if the database is not on the local server. */
+  /** URL of the local server; `null` if the database is elsewhere. */
   readonly localUrl: string | null;
-  /** Of all connection pools. Names of pools of further partitions contain the partition. */
+  /** Returns figures of all connection pools. Their names contain the partition, except for the first one. */
   figures(): readonly ConnectionFigures[];
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ async function openPostgresDatabases(url: string, logger: Logger, options: OpenO
   );
 }
 
-/** Empty for a database without a schema, or from a version without partitions. */
+/** Reads the registered partitions; none for a database without a schema, or from a version without partitions. */
 async function knownPartitions(directory: Database): Promise<readonly PartitionRow[]> {
   return (await isTableThere(directory, 'partitions')) ? readPartitions(directory) : [];
 }
@@ -140,7 +140,7 @@ function assemble(
 const namedFigures = (partition: Database, at: number): ConnectionFigures[] =>
   partition.figures().map((figures) => ({ ...figures, name: `${figures.name} of partition ${at + 1}` }));
 
-/** For messages, such as "local, in ./data"; without user and password. */
+/** Describes a database for messages, such as "local, in ./data", without user and password. */
 export async function describeDatabase(location: DatabaseLocation): Promise<string> {
   if (location.url === '') return `local, in ${location.dataDir}`;
   const { describePostgres } = await import('./postgres.ts');

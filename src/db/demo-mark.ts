@@ -3,14 +3,14 @@ import type { Database, Queryable, Statement } from './database.ts';
 import { AdvisedError } from './errors.ts';
 import { isTableThere } from './migrate.ts';
 
-// A database is marked as demo or not at its first start, because nobody has paid for the balances of the demo.
+// At its first start, a database is marked as that of the demo or not. So balances of the demo, which nobody has paid for, are never used.
 
 export interface ServedAs {
   readonly isDemo: boolean;
   readonly demoAccountId: string | null;
 }
 
-/** The database belongs to the demo but the configuration does not, or the reverse. */
+/** Thrown if the database belongs to the demo but the configuration does not, or the reverse. */
 export class DemoMarkError extends AdvisedError {}
 
 const NAME_ANOTHER =
@@ -24,7 +24,7 @@ const IS_DEMO = {
 
 const IS_UNMARKED_DEMO = {
   reason:
-    'This database was created by the demo of an earlier version that set no mark, and nobody has paid for its balances: demo.json in the data ' +
+    'This database was created by the demo of an earlier version, and nobody has paid for its balances: demo.json in the data ' +
     'directory names one of its accounts.',
   advice: `${UPGRADE_FIRST} Or specify another data directory.`,
 };
@@ -65,7 +65,7 @@ export async function checkDemoMark(database: Queryable, served: ServedAs): Prom
   await requireSame(database, mark!.is_demo, served);
 }
 
-/** Marks a database without a mark. A lock serializes nodes that start at the same time. @throws DemoMarkError */
+/** Marks a database that has no mark yet. Nodes that start at the same time do this one after another. @throws DemoMarkError */
 export function setDemoMark(database: Database, served: ServedAs): Promise<void> {
   return database.transaction(async (transaction) => {
     const [mark] = await transaction.query<{ is_demo: boolean | null }>(lockMark);
@@ -75,7 +75,7 @@ export function setDemoMark(database: Database, served: ServedAs): Promise<void>
   });
 }
 
-/** @param isDemo the database's mark; `null`: no gateway has marked it. */
+/** @param isDemo the database's mark; `null`: it has none */
 async function requireSame(database: Queryable, isDemo: boolean | null, served: ServedAs): Promise<void> {
   if (isDemo !== null) {
     if (isDemo !== served.isDemo) throw new DemoMarkError(isDemo ? IS_DEMO : IS_SERVED_OTHERWISE);
@@ -83,7 +83,7 @@ async function requireSame(database: Queryable, isDemo: boolean | null, served: 
   }
   const parameters = [served.demoAccountId];
   const [found] = await database.query<{ has_accounts: boolean; has_demo_account: boolean }>(findAccounts, parameters);
-  // The demo creates its account after setting the mark, so an unmarked database with that account is inconsistent.
+  // The demo sets the mark before it creates its account, so a database with the account but no mark is inconsistent.
   if (found!.has_demo_account) throw new DemoMarkError(IS_UNMARKED_DEMO);
   if (served.isDemo && found!.has_accounts) throw new DemoMarkError(IS_NOT_DEMO);
 }

@@ -2,16 +2,16 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * An operating system lock that ends with its process, and works between containers of one machine. Node has no function for file locks,
- * but SQLite's exclusive transaction takes one on a file that stays empty: a POSIX record lock, or `LockFileEx` on Windows.
+ * This file takes a lock of the operating system that ends with its process and works between containers of a machine. Node has no function
+ * for it, but SQLite's exclusive transaction takes one on a file that stays empty: a POSIX record lock, or `LockFileEx` on Windows.
  *
  * No other code in this process may open the file: closing any descriptor of a file releases the process's record locks.
  */
 
-/** References, because a garbage-collected object would lose its lock. */
+/** Keeps the objects referenced, because a garbage-collected one would lose its lock. */
 const held = new Set<DatabaseSync>();
 
-/** Returns a function that releases the lock; `null` if this or another process holds the lock. */
+/** Takes the lock. Returns a function that releases it; `null` if this or another process holds the lock. */
 export function tryLock(file: string): (() => void) | null {
   makePrivate(file);
   const database = new DatabaseSync(file);
@@ -28,7 +28,7 @@ export function tryLock(file: string): (() => void) | null {
   };
 }
 
-/** Concurrent calls of this function do not count each other as owners of the lock. */
+/** Whether a process holds the lock. Concurrent calls of this function do not disturb each other. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = new DatabaseSync(file, { readOnly: true });
@@ -43,7 +43,7 @@ export function isLocked(file: string): boolean {
   }
 }
 
-/** Creates a missing file with permissions that SQLite would not set. Does not open an existing file. */
+/** Creates the file if it is missing, with permissions that SQLite would not set. Never opens an existing file. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));

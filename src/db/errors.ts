@@ -1,7 +1,7 @@
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { NamedError } from '../lib/named-error.ts';
 
-/** SQLSTATE; `undefined` if the error did not come from the server, such as `EPIPE`. */
+/** Returns the SQLSTATE; `undefined` if the error, such as `EPIPE`, did not come from the server. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(error.code) ? error.code : undefined;
@@ -14,8 +14,8 @@ export function isDataError(error: unknown): boolean {
 }
 
 /**
- * A failed statement, without values, so that it can be logged: values include response bodies, names and key hashes. The driver's errors
- * contain values, and the server's details quote rows.
+ * A failed statement, described without values, so that it can be logged. The driver's errors contain values, such as response bodies,
+ * names and key hashes, and the server's details quote rows.
  */
 export class StatementError extends NamedError {
   readonly statement: string;
@@ -34,16 +34,16 @@ export class StatementError extends NamedError {
   }
 }
 
-/** Replacements, by SQLSTATE or class, of messages that quote values. */
+/** Replacements for messages that quote values, by SQLSTATE or its class. */
 const WITHOUT_VALUES: readonly (readonly [state: string, words: string])[] = [
-  ['21', 'the database refuses the number of rows'],
+  ['21', 'the statement returned or changed more rows than it may'],
   ['22', 'the database refuses a value'],
   ['23', 'the database refuses a row'],
   ['42601', 'the statement cannot be parsed'],
   ['42602', 'a name in the statement is invalid'],
 ];
 
-/** In other messages, only quoted names (of tables, columns, functions and files) are kept. */
+/** Of all other messages, only quoted names are kept: those of tables, columns, functions and files. */
 const QUOTED = /"([^"]*)"/g;
 const NAME = /^[a-zA-Z_][\w.$/]{0,62}$/;
 
@@ -55,7 +55,7 @@ interface DriverError {
   readonly column?: unknown;
 }
 
-/** Makes an error of the driver safe to log. */
+/** Converts an error of the driver to one that is safe to log. */
 export function toStatementError(statement: string, error: unknown): StatementError {
   if (error instanceof StatementError) return error;
   if (typeof error !== 'object' || error === null) return new StatementError(statement, 'failed', undefined, undefined);
@@ -82,7 +82,7 @@ function withoutQuotedValues(message: string, state: string | undefined): string
   return message.replace(QUOTED, (quoted, name: string) => (NAME.test(name) ? quoted : '"…"'));
 }
 
-/** Runs work of the driver, and makes its errors safe to log. */
+/** Runs work of the driver. Its errors are converted, so that they are safe to log. */
 export async function asStatement<Result>(statement: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -109,14 +109,14 @@ export class PoolFullError extends NamedError {
   }
 }
 
-/** The connection broke (08), a resource is exhausted (53), the server is stopping (57), or a lock was not available. */
+/** The connection failed (class 08), a resource is exhausted (53), the server is stopping (57), or a lock was not available. */
 const CANNOT_SERVE = /^(08|53|57|55P03)/;
 
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DUPLICATE_SCHEMA = '42P06';
 
-/** Maximum time that a batch of calls waits for a lock: longer than another node's batch, and much shorter than a call may wait. */
+/** Maximum time that a batch of calls waits for a lock: longer than a batch of another node takes, much shorter than a call may wait. */
 export const BATCH_LOCK_MAX_MS = 100;
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === LOCK_NOT_AVAILABLE;

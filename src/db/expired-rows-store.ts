@@ -1,6 +1,6 @@
 import type { Parameter, Queryable, Statement } from './database.ts';
 
-/** Rows that a housekeeping statement deletes at a time. */
+/** Maximum number of rows that a housekeeping statement deletes at a time. */
 export const DELETED_ROWS_MAX = 1000;
 
 /** Deletes a batch of expired rows. Uses the table's index on `expires_at`. */

@@ -4,17 +4,17 @@ import { type Statement, type StoredRow, toArray } from './database.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 import type { Selection } from './table.ts';
 
-/** A `null` value does not filter. */
+/** What a list contains. A value of `null` does not restrict it. */
 interface ListFilter<Column extends string> {
   readonly values: { readonly [Name in Column]: string | null };
-  /** Values of the column `anyOf`; absent or `null`: any. */
+  /** Allowed values of the column `anyOf`; absent or `null`: any. */
   readonly anyOf?: readonly string[] | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
 
 interface FilteredListOptions<Row extends object, Column extends string> {
-  /** A constant of the code, never part of a request. */
+  /** Name of the table: a constant of the code, never part of a request. */
   readonly table: string;
   readonly columns: Selection<Row>;
   readonly idPrefix: string;
@@ -27,19 +27,19 @@ interface FilteredListOptions<Row extends object, Column extends string> {
   readonly anyOf?: Column;
 }
 
-/** Maximum difference between an id's time and its row's timestamp: the clock may be set between the two. */
+/** Maximum difference between the time in an id and the row's timestamp: the clock may be set in between. */
 const ID_SLACK_MS = 600_000;
-/** Number of parameters before the columns: rows, limit, ids, instants, lead. */
+/** Number of parameters before those for columns: rows, limit, ids, instants, leading column. */
 const FIXED = 8;
 
-/** A batch without matches is one row whose `id` is null. */
+/** A row of a batch. A batch without matches is a single row with `null` as `id`. */
 export interface PageRow extends StoredRow {
   readonly id: string | null;
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** `next`: the id after which the next batch starts. */
+/** Converts the rows of a batch. `next`: the id after which the next batch starts. */
 export function pageOfRows(found: readonly PageRow[], rows: number, wanted: number) {
   const items = found.filter((row): row is PageRow & { readonly id: string } => row.id !== null);
   const { last_id: lastId, rows_read: rowsRead } = found[0]!;
@@ -93,8 +93,8 @@ export function createFilteredList<Row extends object, Column extends string>(
 }
 
 /**
- * Reads a batch. Uses the index of the leading column in descending order, or the primary key without such a column. The condition on the
- * leading column is a range, and the column comes first in the order, so that no plan scans rows with other values.
+ * Creates the statement for a batch. It uses the index of the leading column in descending order; without one, the primary key. The
+ * condition on the leading column is a range, and the column comes first in the order, so that no plan scans rows with other values.
  */
 function pageStatement<Row extends object, Column extends string>(
   { table, columns, at, leads, others = [], anyOf }: FilteredListOptions<Row, Column>,

@@ -10,8 +10,8 @@ import type {
 import type { Home } from './homes.ts';
 
 /**
- * Types of connections by the home of their tables (docs/decisions/0060-homes-of-tables.md), so that passing connections of the wrong home
- * to a store does not compile. A value without this mark, such as a test's single database, is accepted as either.
+ * Connection types with a mark for the home of their tables (docs/decisions/0060-homes-of-tables.md). So a connection of the wrong home
+ * does not compile in a store. A value without this mark, such as a test's single database, is accepted as either.
  */
 declare const HOME: unique symbol;
 
@@ -21,10 +21,10 @@ interface OfHome<Which extends Home> {
 
 export type QueryableOf<Which extends Home> = Queryable & OfHome<Which>;
 
-/** Statements may address tables of the directory or of the partition. */
+/** A transaction whose statements address tables of the directory or of a partition. */
 export type TransactionOverBoth = Queryable;
 
-/** A directory connection cannot address a partition. */
+/** Transaction of `transactionWithDirectory`: over both homes, but only if it is opened by a partition. */
 type WithDirectory<Which extends Home> = Which extends 'partition' ? TransactionOverBoth : QueryableOf<Which>;
 
 export interface PoolOf<Which extends Home> extends DatabasePool, OfHome<Which> {
@@ -40,7 +40,7 @@ interface DatabaseOf<Which extends Home> extends Database, OfHome<Which> {
   openSnapshots(): Promise<SnapshotReader & OfHome<Which>>;
 }
 
-/** Inside or outside of a transaction. */
+/** Runs statements, inside or outside of a transaction. */
 export type DirectoryQueryable = QueryableOf<'directory'>;
 export type PartitionQueryable = QueryableOf<'partition'>;
 export type DirectoryPool = PoolOf<'directory'>;
@@ -61,12 +61,12 @@ interface Partitioned<OfDirectory, OfPartition> {
 }
 
 /**
- * The directory and the first partition are the same object while no other partition exists. Code must not rely on this: a transaction on
- * one home neither sees nor locks rows of the other.
+ * Without further partitions, the directory and the first partition are the same object. Code must not rely on this: a transaction on one
+ * home neither sees nor locks rows of the other.
  */
 export type HomeDatabases = OfBothHomes<DirectoryDatabase, PartitionDatabase>;
 
 export type PartitionedDatabases = Partitioned<DirectoryDatabase, PartitionDatabase>;
 
-/** Also implemented by table readers. In a transaction, the first partition shares the directory's connection. */
+/** Statements for both homes. Table readers have this type too. In a transaction, the first partition shares the directory's connection. */
 export type HomeQueryables = OfBothHomes<DirectoryQueryable, PartitionQueryable>;

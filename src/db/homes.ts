@@ -7,11 +7,11 @@
 export type Home = 'directory' | 'partition';
 
 export const HOMES = {
-  /** Names and e-mail addresses are searched in one place. */
+  /** In the directory, because names and e-mail addresses are searched in one place. */
   accounts: 'directory',
-  /** Looked up by idempotency key, before an account exists. */
+  /** In the directory, because they are looked up by idempotency key before an account exists. */
   account_requests: 'directory',
-  /** The key of a request leads to its account. */
+  /** In the directory, because the key of a request leads to its account. */
   api_keys: 'directory',
   users: 'directory',
   memberships: 'directory',
@@ -20,23 +20,23 @@ export const HOMES = {
   user_identities: 'directory',
   oidc_flows: 'directory',
   admin_tokens: 'directory',
-  /** Operators read changes of all accounts in one order. */
+  /** In the directory, because operators read the changes of all accounts in one order. */
   changes: 'directory',
-  /** Most refused requests have no known account. */
+  /** In the directory, because most refused requests have no known account. */
   refusals: 'directory',
   voucher_batches: 'directory',
   vouchers: 'directory',
-  /** Only one account can redeem a code. The value is granted in its partition. */
+  /** In the directory, because only one account can redeem a code. What it gives is in the account's partition. */
   voucher_redemptions: 'directory',
   webhook_endpoints: 'directory',
-  /** Created together with deliveries, which refer to endpoints and users. */
+  /** In the directory, because a transaction creates them with deliveries, which refer to endpoints and users. */
   notices: 'directory',
   notice_deliveries: 'directory',
   notice_receivers: 'directory',
-  /** Progress of scans over all keys. */
+  /** How far scans over all keys have got. */
   key_expiry_progress: 'directory',
   ended_keys_progress: 'directory',
-  /** An address may receive notices of several accounts. */
+  /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
   route_drains: 'directory',
   catalog_revisions: 'directory',
@@ -44,14 +44,14 @@ export const HOMES = {
   nodes: 'directory',
   database_identity: 'directory',
   partitions: 'directory',
-  /** Each further partition has its own table of this name. */
+  /** The directory's own; each further partition has another table of this name. */
   schema_migrations: 'directory',
 
   balances: 'partition',
   ledger_entries: 'partition',
   /** Includes one table for each month. */
   calls: 'partition',
-  /** Written with call records. An id is a hash of the content, so equal ids in two partitions are the same list. */
+  /** In the partition, because they are written with call records. An id is a hash of its list, so equal ids are the same list. */
   price_lists: 'partition',
   dropped_months: 'partition',
   dropped_calls: 'partition',
@@ -60,10 +60,10 @@ export const HOMES = {
   subscriptions: 'partition',
   subscription_requests: 'partition',
   plan_periods: 'partition',
-  /** Changed with what a redemption grants, under the lock of the account. */
+  /** In the partition, because redemptions of vouchers change them under the lock of the account. */
   plan_slots: 'partition',
   key_limits: 'partition',
-  /** Written after calls, for many keys at a time. */
+  /** In the partition, because they are written after calls, for many keys at a time. */
   key_uses: 'partition',
   rate_limits: 'partition',
   reservations: 'partition',
@@ -72,11 +72,11 @@ export const HOMES = {
   usage_queue: 'partition',
   usage_backfill: 'partition',
   usage_rollups: 'partition',
-  /** Sums of the partition's own accounts; readers add them up. */
+  /** Sums of the partition's own accounts. Readers add up all partitions. */
   usage_totals: 'partition',
   route_hours: 'partition',
   account_changes: 'partition',
-  /** Levels for which a notice exists. They change with balances and plans. */
+  /** Levels for which a notice was created. They change with balances and plans. */
   notice_states: 'partition',
 } as const satisfies Readonly<Record<string, Home>>;
 

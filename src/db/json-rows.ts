@@ -3,18 +3,18 @@ import { type Parameter, PLAIN, type Query, type SqlValue, type Statement } from
 export interface WrittenColumn {
   readonly name: string;
   readonly type: string;
-  /** The member of the row that contains the field (an absent one counts as `null`); `null`: the row itself. */
+  /** Name of the member that contains the field (without that member, the column is null); `null`: the row itself contains it. */
   readonly within: string | null;
   readonly field: string;
-  /** Converts a value for the column, or to text for JSON columns; `null`: no conversion. */
+  /** Converts a field to a value of the column, or to text for a JSON column; `null`: no conversion. */
   readonly write: ((field: never) => SqlValue) | null;
-  /** A value that is omitted, as `null` is. */
+  /** A value that is omitted, in the same way as `null`. */
   readonly without?: SqlValue | undefined;
 }
 
 /**
- * Passes rows as one JSON parameter, expanded by `json_to_recordset`. For small batches, `unnest` with an array per column costs the server
- * several times as much (docs/measurements.md, "Rows in a parameter").
+ * Passes rows as one JSON parameter, which `json_to_recordset` expands. For small batches, an array per column with `unnest` costs the
+ * server several times as much (docs/measurements.md, "Rows in a parameter").
  */
 export class JsonRows<Row> {
   readonly #columns: readonly (WrittenColumn & { readonly key: string; readonly isJson: boolean })[];
@@ -22,7 +22,7 @@ export class JsonRows<Row> {
   readonly #members: string;
 
   constructor(columns: readonly WrittenColumn[]) {
-    // `key`: the JSON text before a value.
+    // `key` is the JSON text before each value.
     this.#columns = columns.map((column) => ({ ...column, key: `"${column.name}":`, isJson: column.type === 'jsonb' }));
     this.columns = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     this.#members = columns.map(({ name, type }) => `${immutableValue(name, type)} as ${name}`).join(', ');
@@ -33,13 +33,13 @@ export class JsonRows<Row> {
     return `json_to_recordset($1::json) as ${table} (${this.columns})`;
   }
 
-  /** Replaces functions that are not immutable, such as `json_to_recordset`: for these, Citus generates SQL that no server accepts. */
+  /** Replaces functions that are not immutable, such as `json_to_recordset`: Citus converts them to SQL that no server accepts. */
   onCitus(text: string, table: string): string {
     const rows = `(select ${this.#members} from jsonb_array_elements($1::jsonb) as r) as ${table}`;
     return text.replace(this.as(table), rows);
   }
 
-  /** Omits `null` values, because most calls have no value for most columns. */
+  /** Returns the rows as JSON. Omits `null` values, because most calls have no value for most columns. */
   parameter(rows: readonly Row[]): string {
     const columns = this.#columns;
     let text = '[';
@@ -63,7 +63,7 @@ export class JsonRows<Row> {
     return `${text}]`;
   }
 
-  /** `further`: parameters after the rows. Returns no statement if there are no rows. */
+  /** Returns the statement with its parameters: the rows, then `further`. Without rows, returns no statement. */
   write(statement: Statement, rows: readonly Row[], further: readonly Parameter[] = []): Query[] {
     return rows.length === 0 ? [] : [{ statement, parameters: [this.parameter(rows), ...further] }];
   }
@@ -71,7 +71,7 @@ export class JsonRows<Row> {
 
 type Member = Readonly<Record<string, unknown>>;
 
-/** SQL: a member of the JSON object `r`, converted by immutable functions. Instants must have the format of `toTimestamp`. */
+/** SQL: reads a member of the JSON object `r` by immutable functions only. Instants must have the format of `toTimestamp`. */
 function immutableValue(name: string, type: string): string {
   if (type === 'jsonb') return `r->'${name}'`;
   const text = `r->>'${name}'`;

@@ -28,12 +28,11 @@ export interface MigrateOptions extends MigrationWaits {
 }
 
 /**
- * Applies missing migrations to the directory and the first partition, which share a schema, and returns these migrations: in order, all or
- * nothing. A migration with the comment `-- exclusive` waits until no node runs, because nodes of the previous version do not know its
- * tables.
+ * Applies missing migrations to the directory and the first partition, which share a schema: in order, all or nothing. Returns them. A
+ * migration with the comment `-- exclusive` waits until no node runs, because nodes of the previous version do not know its tables.
  *
- * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed.
- * @throws NodesRunningError, LocksHeldError as `untilApplied` does.
+ * @throws SchemaError if the database is older than the baseline or newer than this program; it is not changed
+ * @throws NodesRunningError, LocksHeldError as `untilApplied` does
  */
 export function migrate(database: Database, options: MigrateOptions = {}): Promise<Migration[]> {
   const { migrations = readMigrations() } = options;
@@ -43,11 +42,11 @@ export function migrate(database: Database, options: MigrateOptions = {}): Promi
 const MIGRATOR_LOCK_MS = 5_000;
 const TABLE_LOCK_MS = 200;
 
-/** Returns a script for one transaction, which waits until no other process migrates. */
+/** Returns a script for one transaction, which first waits until no other process migrates. */
 export function underMigrationLock(statements: readonly string[]): string {
   return [
     'begin;',
-    // Waiting long for another migrating node delays no other process.
+    // This wait may be long: it delays no other process.
     `set local lock_timeout = '${MIGRATOR_LOCK_MS}ms';`,
     `select pg_advisory_xact_lock(${MIGRATION_LOCK});`,
     `set local lock_timeout = '${TABLE_LOCK_MS}ms';`,
@@ -64,7 +63,7 @@ async function applyPending(database: Database, migrations: readonly Migration[]
   return pending;
 }
 
-/** The SQL of a migration. It records the migration first, so that it fails at once if another process has already applied it. */
+/** Returns the SQL of a migration. It first records the migration, so that it fails at once if another process has applied it. */
 export const stepOf = ({ version, name }: Migration, sql: string): string =>
   [
     `insert into schema_migrations (version, name) values (${version}, '${name}');`,
@@ -92,8 +91,8 @@ export async function migrationState(database: Queryable): Promise<MigrationStat
 }
 
 /**
- * Includes migrations before the baseline. `name`: the database or schema, for errors.
- * @throws SchemaError if a newer program has applied unknown migrations, or if the database is older than the baseline.
+ * Returns applied migrations, also those before the baseline. `name`: the database or schema, for errors.
+ * @throws SchemaError if a newer program has applied unknown migrations, or if the database is older than the baseline
  */
 export async function appliedVersions(
   database: Queryable,
@@ -122,12 +121,12 @@ function requireKnown(version: number, known: readonly Migration[], name: string
   });
 }
 
-/** Makes no changes. @throws SchemaError if this program can neither create nor update the schema. */
+/** Checks the schema without changing it. @throws SchemaError if this program can neither create nor update the schema */
 export async function requireReadableSchema(database: Queryable): Promise<void> {
   await appliedVersions(database, readMigrations());
 }
 
-/** Makes no changes. @throws SchemaError if the schema is older, newer, or missing. */
+/** Checks the schema without changing it. @throws SchemaError if the schema is older, newer, or missing */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const states = await migrationState(database);
   const needed = states.at(-1)?.version ?? 0;

@@ -3,26 +3,26 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Queryable, Statement } from './database.ts';
 import { isDuplicateSchema, isLockTimeout, isUniqueViolation, StatementError, sqlState } from './errors.ts';
 
-/** How a migration waits for nodes of an earlier version to stop, and for locks of other sessions. */
+/** This file makes a migration wait until nodes of an earlier version stop and other sessions release their locks. */
 
-/** An arbitrary advisory lock key, shared by all nodes. One node migrates; the others wait and then find nothing to do. */
+/** Key of an advisory lock, arbitrary but the same on all nodes. One node migrates; the others wait, and then have nothing to do. */
 export const MIGRATION_LOCK = 7_212_202_610;
 
-/** The SQLSTATE that reports running nodes. Class 55 is PostgreSQL's "object not in prerequisite state". */
+/** SQLSTATE of the error that nodes are running. Class 55 is PostgreSQL's "object not in prerequisite state". */
 export const NODES_RUNNING = '55F01';
 
 export interface MigrationWaits {
   /** Called when a wait begins, when its reason changes, and after half a minute. */
   readonly onWaiting?: (message: string) => void;
-  /** Maximum wait for nodes of an earlier version to stop. */
+  /** How long to wait for nodes of an earlier version to stop. */
   readonly patienceMs?: number;
-  /** Maximum wait for locks of other sessions. */
+  /** How long to wait for locks of other sessions. */
   readonly lockPatienceMs?: number;
   readonly pollMs?: number;
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** A node has stopped if its last heartbeat is older. Heartbeats are written every three seconds (`db/nodes/nodes.ts`). */
+/** After this many seconds without a heartbeat, a node counts as stopped. Heartbeats come every three seconds (`db/nodes/nodes.ts`). */
 export const NODE_SILENCE_S = 15;
 const PATIENCE_MS = 30_000;
 const LOCK_PATIENCE_MS = 600_000;
@@ -31,11 +31,11 @@ const POLL_MAX_MS = 5_000;
 const REMIND_MS = 30_000;
 
 /**
- * Retries a migration until no node or lock blocks it. An attempt waits only briefly for a lock, because later requests for the table, even
- * reads, queue behind it.
+ * Tries a migration until no node or lock blocks it. Each attempt waits only briefly for a lock, because later requests for the table, even
+ * reads, wait behind it.
  *
  * @param database the database in which the locks are held
- * @throws NodesRunningError, LocksHeldError if the nodes or locks block the migration for too long.
+ * @throws NodesRunningError, LocksHeldError if the nodes or locks block the migration for too long
  */
 export async function untilApplied<Result>(
   database: Queryable,
@@ -70,7 +70,7 @@ export async function untilApplied<Result>(
   }
 }
 
-/** Repeats the attempt if another process applied the migration between the read and the lock. There is nothing to do then. */
+/** Tries again if another process has just applied the migration. The second attempt then has nothing to do. */
 async function orAgain<Result>(attempt: () => Promise<Result>): Promise<Result> {
   try {
     return await attempt();
@@ -89,7 +89,7 @@ class LocksHeldError extends ForeseenError {
   }
 }
 
-/** Sessions that hold locks on tables of the gateway or are migrating, oldest transaction first. */
+/** Lists sessions that hold locks on tables of the gateway or are migrating, oldest transaction first. */
 const listLockHolders: Statement = {
   name: 'migrate.list-lock-holders',
   text: `select l.pid, max(a.application_name) as program, max(a.state) as state, max(a.xact_start) as since,
@@ -122,7 +122,7 @@ async function lockHolders(database: Queryable): Promise<string> {
     .join('; ');
 }
 
-/** These nodes would fail with the new tables. */
+/** Thrown if nodes run that would fail with the new tables. */
 class NodesRunningError extends ForeseenError {
   constructor(nodes: string) {
     super(

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Home } from './homes.ts';
 
-/** A file such as `0044_baseline.sql`. There are no down migrations. */
+/** A migration in a file such as `0044_baseline.sql`. It cannot be undone. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** For the directory's schema, which includes the first partition. For other partitions, `linesByHome` selects lines. */
+  /** SQL for the schema of the directory and the first partition. For other partitions, `linesByHome` selects lines of it. */
   readonly sql: string;
 }
 
 const MIGRATIONS_DIR = new URL('./migrations/', import.meta.url);
 
-/** In order. The first one is the baseline, which creates the complete schema of its version. */
+/** Reads all migrations in order. The first one is the baseline, which creates the complete schema of its version. */
 export function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
@@ -29,7 +29,7 @@ export function schemaVersion(): number {
 
 const HOME_OF_NEXT_LINES = /^-- home: (directory|partition)$/;
 
-/** Splits a migration by lines such as `-- home: partition`. `before`: the lines before the first of these. */
+/** Splits a migration at lines such as `-- home: partition`. `before`: what comes before the first of them. */
 export function linesByHome(sql: string): Readonly<Record<Home | 'before', string>> {
   const lines: Record<Home | 'before', string[]> = { before: [], directory: [], partition: [] };
   let home: Home | 'before' = 'before';

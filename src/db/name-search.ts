@@ -4,8 +4,8 @@ import { type PageRow, pageOfRows } from './filtered-list.ts';
 import type { DirectoryQueryable } from './home-pools.ts';
 
 /**
- * Returns ids, newest first, in batches for as long as `timing` allows. If there is a text, the name contains it, ignoring case, or the id
- * equals it.
+ * Finds ids, newest first, in batches for as long as `timing` allows. With a text, only those whose name contains the text, ignoring case,
+ * or whose id equals it.
  */
 type NameSearch = (
   text: string | undefined,
@@ -14,13 +14,13 @@ type NameSearch = (
   timing: SliceTiming,
 ) => Promise<LookedThrough<string>>;
 
-/** Table and columns are constants of the code, never part of a request. */
+/** Table and columns must be constants of the code, never parts of a request. */
 export function createNameSearch(
   database: DirectoryQueryable,
   table: string,
   names: readonly string[] = ['name', 'email'],
 ): NameSearch {
-  // The first batch has its own statement, because no text sorts after every id in every collation.
+  // The first batch needs its own statement: there is no text that sorts after every id in every collation.
   const sliceFirst = pageStatement(table, names, 'slice-first', '$1::text is null');
   const sliceNext = pageStatement(table, names, 'slice-next', 'id < $1::text');
   return (text, beforeId, limit, timing) =>

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from '../lib/logger.ts';
 
-/** Linux `statfs` types of network file systems, and of file systems that another program implements (FUSE). */
+/** Types that `statfs` reports on Linux for network file systems, and for file systems that another program implements (FUSE). */
 const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -18,7 +18,7 @@ const NETWORK_TYPES: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a VirtualBox shared folder'],
 ]);
 
-/** The name of the directory's network file system; `null` if it is on no known one. */
+/** Returns the name of the network file system of a directory; `null` if it is on no known one. */
 export function networkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (path) => statfsSync(path).type,
@@ -28,7 +28,7 @@ export function networkFileSystem(
   return NETWORK_TYPES.get(typeOf(directory) >>> 0) ?? null;
 }
 
-/** On a network file system, locks may not work between machines, and syncs may not reach a disk. */
+/** Logs a warning for a network file system: locks may not work between machines, and syncs may not reach a disk. */
 export function warnOfNetworkFileSystem(dataDir: string, logger: Logger, typeOf?: (directory: string) => number): void {
   const fileSystem = networkFileSystem(dataDir, typeOf);
   if (fileSystem !== null)

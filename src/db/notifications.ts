@@ -6,7 +6,7 @@ import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
 /**
- * A connection that listens for notifications. A dead connection looks like an idle one, so the connection sends itself heartbeats:
+ * A connection that listens for notifications. A dead connection looks like an idle one, so it sends heartbeats to itself:
  *
  *     connected ──heartbeat received──▶ connected
  *         │  └──none for `silenceMaxMs`, or the connection ended──▶ down ──▶ connecting, repeatedly ──▶ connected
@@ -24,7 +24,7 @@ export interface NotificationTiming {
   readonly nowMs: () => number;
 }
 
-/** A revoked key must be refused within five seconds. A heartbeat may therefore arrive 2.5 s late. */
+/** With these times, every node refuses a revoked key within five seconds: a heartbeat may be 2.5 s late. */
 export const NOTIFICATION_TIMING: NotificationTiming = {
   beatMs: 1_500,
   silenceMaxMs: 4_000,
@@ -42,18 +42,18 @@ interface ListenOptions {
   readonly timing?: Partial<NotificationTiming> | undefined;
 }
 
-/** Heartbeats change nothing, so their commits need not wait for the server's disk. */
+/** The commit of a heartbeat need not wait for the server's disk, because it changes nothing. */
 const SETTINGS = ['-c', 'synchronous_commit=off'];
 
 interface Listener {
   readonly client: Connection;
-  /** For this connection's heartbeats only. */
+  /** Channel on which this connection sends heartbeats to itself. */
   readonly beatChannel: string;
   provenAtMs: number;
   isHeartbeatPending: boolean;
 }
 
-/** Reconnects whenever the connection is lost. @throws if the first connection fails. */
+/** Listens on a channel. Reconnects whenever the connection is lost. @throws if the first connection fails */
 export async function listen(options: ListenOptions): Promise<Subscription> {
   const { connection, logger, channel, onPayload, onReconnect } = options;
   const { beatMs, silenceMaxMs, connectMaxMs, reconnectMs, nowMs } = { ...NOTIFICATION_TIMING, ...options.timing };
@@ -63,7 +63,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
 
   const isProven = ({ provenAtMs }: Listener): boolean => nowMs() - provenAtMs < silenceMaxMs;
 
-  /** `onListening` runs in the tick in which notifications start to arrive. */
+  /** Connects. `onListening` is called synchronously when notifications start to arrive. */
   async function connect(onListening: () => void): Promise<void> {
     const client = new Connection({
       ...withOptions(connection, SETTINGS),
@@ -109,7 +109,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
     if (listener.isHeartbeatPending) return;
     const beating = listener;
     beating.isHeartbeatPending = true;
-    // If sending fails, no heartbeat arrives, which is handled as silence.
+    // A failure to send needs no handling: without heartbeats, the connection counts as lost.
     beating.client
       .query(`notify ${pg.escapeIdentifier(beating.beatChannel)}, '${nowMs()}'`)
       .catch(() => undefined)
@@ -157,7 +157,7 @@ export async function listen(options: ListenOptions): Promise<Subscription> {
   };
 }
 
-/** Returns the name of the second channel, on which only this connection listens. */
+/** Listens on two channels, and returns the name of the second one, which only this connection uses. */
 async function listenOn(client: Connection, channel: string): Promise<string> {
   const [found] = await client.ask('notifications.pid', 'select pg_backend_pid() as pid');
   const [row] = found!;

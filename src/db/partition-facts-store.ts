@@ -3,7 +3,7 @@ import { countColumn, intColumn, orNull, type RowOf, selection } from './table.t
 
 const FACTS = selection({
   version: orNull(intColumn('(select max(version) from schema_migrations) as version')),
-  /** Tables and indexes; those of the first partition include the directory. `null` if they are on a Citus worker. */
+  /** Size of tables and indexes. The first partition includes the directory. `null` if they are on a Citus worker. */
   sizeBytes: orNull(
     countColumn(`case when current_schema() !~ '^faregate_[0-9]+$' or to_regclass('pg_catalog.pg_dist_schema') is null then (
   select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class

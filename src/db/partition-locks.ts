@@ -1,5 +1,5 @@
-/** Greater than the difference between any two lock keys of one partition. */
+/** Distance between the lock keys of two partitions: greater than the difference between any two keys of one partition. */
 const APART = 1_000;
 
-/** The key of a partition's advisory lock. Advisory locks span all schemas. The first partition uses `key` itself. */
+/** Returns the key of a partition's advisory lock; such locks apply to all schemas. The first partition uses `key` itself. */
 export const lockOfPartition = (key: number, partition: number): number => key + APART * partition;

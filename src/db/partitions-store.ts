@@ -1,12 +1,12 @@
 import type { Queryable, Statement } from './database.ts';
 import { intColumn, orNull, type RowOf, selection, textColumn } from './table.ts';
 
-/** SQL: the comment of a partition's schema. A schema of the same name in another database has another comment. */
+/** SQL: comment that marks the schema of a partition. A schema of the same name in another database has a different one. */
 const MARK = `format('partition %s of Faregate, made %s', number, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
 
 const PARTITIONS = selection({
   number: intColumn('number'),
-  /** `null`: the directory's schema, which contains the first partition. */
+  /** Schema of the partition; `null`: the directory's, which contains the first partition. */
   schema: orNull(textColumn('schema')),
   mark: textColumn(`${MARK} as mark`),
 });
@@ -18,14 +18,14 @@ const listPartitions: Statement = {
   text: `select ${PARTITIONS.list} from partitions order by number`,
 };
 
-/** In the order of their numbers, which start at 0 and have no gaps. */
+/** Reads all partitions, in the order of their numbers, which start at 0 and have no gaps. */
 export async function readPartitions(directory: Queryable): Promise<PartitionRow[]> {
   return PARTITIONS.all(await directory.query(listPartitions));
 }
 
 /**
- * Registers a partition, at the end of the transaction that created its schema. The lock delays the first heartbeats of nodes: a node that
- * starts now either knows the partition or detects that it was added (`accounting/partitions/account-partition-store.ts`).
+ * SQL that registers a partition, at the end of the transaction that created its schema. The lock delays first heartbeats: a node that
+ * starts now either knows the partition or finds that it was added (`accounting/partitions/account-partition-store.ts`).
  */
 export const registration = (number: number, schema: string): string => `lock table nodes in share mode;
 insert into partitions (number, schema) values (${number}, '${schema}');
@@ -34,14 +34,14 @@ do $mark$ begin
 end $mark$;`;
 
 const SCHEMA = selection({
-  /** `null` if the schema of the connection does not exist. */
+  /** Name of the schema; `null` if the schema of the connection does not exist. */
   schema: orNull(textColumn('current_schema()::text as schema')),
   mark: orNull(textColumn(`obj_description(current_schema()::regnamespace, 'pg_namespace') as mark`)),
 });
 
 const readSchema: Statement = { name: 'partitions.read-schema', text: `select ${SCHEMA.list}` };
 
-/** The schema that the connection's statements use, and its comment. */
+/** Reads the schema that the connection uses, and the comment on it. */
 export async function readSchemaOf(partition: Queryable): Promise<RowOf<typeof SCHEMA>> {
   return SCHEMA.first(await partition.query(readSchema))!;
 }

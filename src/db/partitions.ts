@@ -24,10 +24,10 @@ import { untilApplied } from './migration-waits.ts';
 import { linesByHome, type Migration, readMigrations } from './migrations.ts';
 import { type PartitionRow, readPartitions, readSchemaOf, registration } from './partitions-store.ts';
 
-/** Each partition is created and migrated in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
+/** A migration of one partition. Each is applied in its own transaction (docs/decisions/0063-partitions-are-schemas.md). */
 
 interface AppliedMigration {
-  /** 0: the first partition, which shares the directory's schema. */
+  /** Number of the partition. 0: the first one, which shares the directory's schema. */
   readonly partition: number;
   readonly version: number;
   readonly name: string;
@@ -36,15 +36,15 @@ interface AppliedMigration {
 type Opened = Pick<Databases, 'directory' | 'partitions'>;
 type Openable = Pick<Databases, 'directory' | 'partitions' | 'openNext'>;
 
-/** Limits the digits in schema names. */
+/** Maximum number of partitions. It limits the digits in schema names. */
 const PARTITIONS_MAX = 100;
 
 /**
- * Migrates the directory, then each partition in order, including partitions that other processes add. After a failure, the next run
- * continues with the failed migration. On Citus, also prepares two-phase commits, even if the extension was installed later.
+ * Migrates the directory, then each partition in order, including those that other processes add. After a failure, the next run starts with
+ * the failed migration. On Citus, also prepares two-phase commits, even if the extension was installed later.
  *
  * @throws SchemaError as `migrate` does; also, with the partition's number, if a partition is missing, belongs to another database, is
- * newer than this program, or cannot be migrated.
+ * newer than this program, or cannot be migrated
  */
 export async function migrateAll(databases: Openable, options: MigrateOptions = {}): Promise<AppliedMigration[]> {
   const { directory, partitions, openNext } = databases;
@@ -62,7 +62,7 @@ async function makeTwoPhase(directory: Database): Promise<void> {
   await directory.script(underMigrationLock([CREATE_TWO_PHASE]));
 }
 
-/** Returns the partitions that need migrations. The directory must be current. @throws SchemaError if migrations cannot repair one. */
+/** Returns the partitions that need migrations. The directory must be current. @throws SchemaError if migrations cannot help */
 export async function partitionsBehind({ directory, partitions }: Opened): Promise<number[]> {
   const behind: number[] = [];
   for (const row of (await readPartitions(directory)).slice(1)) {
@@ -73,7 +73,7 @@ export async function partitionsBehind({ directory, partitions }: Opened): Promi
   return behind;
 }
 
-/** The directory must be current. @throws SchemaError unless all partitions exist and are current. */
+/** Checks all partitions. The directory must be current. @throws SchemaError unless all partitions exist and are current */
 export async function requireCurrentPartitions(databases: Opened): Promise<void> {
   const [behind] = await partitionsBehind(databases);
   if (behind === undefined) return;
@@ -94,8 +94,8 @@ export async function addPartition(databases: Openable, options: MigrateOptions 
 }
 
 /**
- * Creates partitions until `count` exist, including those that other processes create. Returns the numbers of those that this process
- * created. Partitions are never removed. @throws SchemaError as `addPartition` does.
+ * Creates partitions until there are `count`, including those that other processes create. Returns the numbers of those that this process
+ * created. Partitions are never removed. @throws SchemaError as `addPartition` does
  */
 export async function makePartitions(
   databases: Openable,
@@ -128,7 +128,7 @@ async function make(
   const schema = schemaOf(number);
   const isOnCitus = await hasCitus(directory);
   const script = underMigrationLock([
-    // Plain statements, because Citus cannot create tables inside a `do` block.
+    // These are plain statements, because Citus cannot create tables inside a `do` block.
     `create schema ${schema};\nset local search_path to ${schema};`,
     CREATE_RECORD,
     ...migrations.map(stepOfPartition),
@@ -151,7 +151,7 @@ async function make(
   return isMade;
 }
 
-/** Adds to a statement's error what failed and what to do. */
+/** Adds to the error of a statement what has failed and what to do. */
 const explained = (error: unknown, what: string, advice: string): unknown =>
   error instanceof StatementError
     ? new SchemaError({ reason: `${what}: ${error.reason}.`, advice }, { cause: error })
@@ -163,7 +163,7 @@ const asManyAsCanBe = (): SchemaError =>
     advice: 'Use a larger server or Citus to increase their capacity.',
   });
 
-/** A partition was added after this process opened the others. */
+/** Error: another process has added a partition since this process opened its own. */
 export const addedMeanwhile = (number: number): SchemaError =>
   new SchemaError({
     reason: `The database has a partition ${number} that was added after this program opened the others;`,
@@ -195,7 +195,7 @@ async function bringUp(
   });
 }
 
-/** Returns missing migrations. @throws SchemaError if the schema is not as expected. */
+/** Returns the missing migrations of a partition. @throws SchemaError if its schema is not as expected */
 async function pendingOf(
   partition: Database,
   row: PartitionRow,
@@ -214,7 +214,7 @@ const nameOf = ({ number, schema }: Pick<PartitionRow, 'number' | 'schema'>): st
 
 const RESTORE = 'Restore it together with the rest of the database. It may contain account balances.';
 
-/** @throws SchemaError unless the schema exists and belongs to the partition. */
+/** Checks that the schema exists and belongs to the partition. @throws SchemaError */
 async function requireOwn(partition: Database, row: PartitionRow): Promise<void> {
   const { schema, mark } = await readSchemaOf(partition);
   if (schema === null) {

@@ -4,25 +4,25 @@ import { currentTenant, currentWorkTime } from './current-tenant.ts';
 import type { ConnectionFigures, DatabasePool, PoolName } from './database.ts';
 import { PoolFullError } from './errors.ts';
 
-/** Limits of a pool for statements that no call waits for. Pools are separate, so that they neither block each other nor calls. */
+/** Limits of a pool for statements that no call waits for. Separate pools cannot block each other or calls. */
 interface PoolLimits {
   readonly connectionsMax: number;
-  /** Maximum queue length for operators; tenants have a longer queue. A full queue rejects requests with `PoolFullError`. */
+  /** Maximum length of the operators' queue; that of tenants is longer. A full queue rejects requests with `PoolFullError`. */
   readonly waitingMax: number;
   readonly statementMaxMs: number;
-  /** Limited, because later requests for the same lock queue behind a waiting statement. */
+  /** Maximum wait for a lock. It is short, because later requests for the same lock queue behind a waiting statement. */
   readonly lockMaxMs: number;
 }
 
 export const POOLS: Readonly<Record<PoolName, PoolLimits>> = {
-  /** Queries of balances and plans with an API key. */
+  /** For balances and plans that callers read with an API key. */
   balances: { connectionsMax: 2, waitingMax: 256, statementMaxMs: 2_000, lockMaxMs: 2_000 },
   admin: { connectionsMax: 4, waitingMax: 64, statementMaxMs: 10_000, lockMaxMs: 5_000 },
-  /** `/readyz`. Concurrent probes share one statement. */
+  /** For `/readyz`. Concurrent probes share one statement. */
   probes: { connectionsMax: 1, waitingMax: 1, statementMaxMs: 1_000, lockMaxMs: 1_000 },
-  /** Monthly tables of call records, and expired rows. */
+  /** For creating monthly tables of call records, and for deleting expired rows. */
   housekeeping: { connectionsMax: 1, waitingMax: 16, statementMaxMs: 5_000, lockMaxMs: 200 },
-  /** Finding and delivering notices. More deliveries wait than are sent at a time. */
+  /** For finding and delivering notices. More deliveries wait for a connection than are sent at a time. */
   notices: { connectionsMax: 1, waitingMax: 128, statementMaxMs: 5_000, lockMaxMs: 1_000 },
 };
 
@@ -31,19 +31,19 @@ export const STATEMENT_CONNECTIONS_MAX = 10;
 
 /** Maximum number of waiting audits. One runs at a time, because it reads whole tables. */
 export const AUDITS_WAITING_MAX = 4;
-/** A statement reads a range of accounts, usually within a second. An account with ten million calls takes minutes if they are on disk. */
+/** Time limit for a statement of an audit. It usually takes a second, but minutes for an account with ten million calls on disk. */
 export const AUDIT_STATEMENT_MAX_MS = 600_000;
 
 export const POOL_NAMES = Object.keys(POOLS) as readonly PoolName[];
 
-/** The tenants' queue is longer than the operators' by this factor: an office behind one address may open the console at the same time. */
+/** How much longer the tenants' queue is than the operators': all users in an office, behind one address, may open the console at once. */
 const HELD_TIMES = 16;
-/** Maximum share of the tenants' queue for one tenant. */
+/** Share of the tenants' queue that a single tenant may use. */
 const TENANT_SHARE = 1 / 4;
 
 /**
- * Fair slots with a bounded queue, and their figures. Tenants together leave a slot to operators, and each tenant leaves one to the others,
- * so that a tenant's hanging statements do not block everybody else.
+ * Limits concurrent statements, fairly between tenants, with a bounded queue. Tenants together leave one slot to operators, and each tenant
+ * leaves one to the others, so that a tenant's hanging statements do not block everybody else.
  */
 export class Turns {
   readonly #name: string;
@@ -80,10 +80,10 @@ export class Turns {
   }
 
   /**
-   * Runs an operation when it gets a slot.
+   * Runs work when it gets a slot.
    *
-   * @param tenant `null`: the gateway or an operator
-   * @param time measures the operation's task, without the wait for a slot
+   * @param tenant whose work it is; `null`: the gateway's or an operator's
+   * @param time measures the work, without the wait for a slot
    * @throws PoolFullError
    */
   async run<Result>(
@@ -110,7 +110,7 @@ export class Turns {
     }
   }
 
-  /** @throws PoolFullError if the queue has no place for the tenant. */
+  /** Checks that the queue has a place for a tenant. @throws PoolFullError */
   #requirePlace(tenant: string | null): void {
     const waiting = this.#slots.waitingOf(tenant);
     const isFull =
@@ -128,7 +128,7 @@ type PoolQueue = ReadonlyMap<PoolName, Turns>;
 export const createPoolQueues = (atOnceMax: (name: PoolName) => number): PoolQueue =>
   new Map(POOL_NAMES.map((name) => [name, new Turns(name, atOnceMax(name), POOLS[name].waitingMax)]));
 
-/** Statements pass through the queues first. Pools of several schemas can share the queues. */
+/** Creates pools whose statements first pass these queues. Pools of several schemas can share the queues. */
 export function createPools(
   turns: PoolQueue,
   targetOf: (name: PoolName) => DatabasePool,

@@ -13,19 +13,19 @@ import {
 import { asStatement, sqlState, toStatementError } from './errors.ts';
 import { type Command, Message, prepareText, type RowShape, type Rows } from './postgres-message.ts';
 
-/** Equals the time that calls wait for the database (`db/questions/database-questions.ts`). */
+/** Equal to the time that calls wait for the database (`db/questions/database-questions.ts`). */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** Time limit for closing a connection. A server that does not respond would otherwise keep the process alive. */
+/** Time limit for closing a connection: one to a server that does not respond must not keep the process alive. */
 const GOODBYE_MS = 1_000;
 
-/** A connection that can be destroyed at once: closing it normally requires a response from the database. */
+/** A connection that can be destroyed at once. Closing it normally would require a response from the database. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
-  /** Statements that were prepared with an SQL `prepare`, by name. */
+  /** Names of statements that were prepared by SQL `prepare`. */
   readonly #prepared = new Set<string>();
   readonly #shapes = new Map<string, RowShape>();
-  /** Whether a message got no response, so that the connection is unusable. */
+  /** Whether the connection is unusable, because a message got no response. */
   isLost = false;
   isLent = false;
 
@@ -33,7 +33,7 @@ export class Connection extends pg.Client {
     const socket = new Socket();
     super({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config, stream: () => socket });
     this.#socket = socket;
-    // A pending statement fails with the same error. Without a listener, the event would end the process.
+    // Without a listener, this event would end the process. The pending statement fails with the same error.
     this.on('error', () => {
       this.isLost = true;
     });
@@ -44,7 +44,7 @@ export class Connection extends pg.Client {
     await asStatement('database.connect', () => this.connect());
   }
 
-  /** Returns the rows of each command. `name`: the statement or transaction, for errors. */
+  /** Sends a message and returns the rows of each command. `name`: the statement or transaction, for errors. */
   ask(name: string, message: string | readonly Command[] | pg.QueryConfig): Promise<readonly Rows[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>();
     const callback = (error: unknown, results: readonly Rows[]): void => {
@@ -63,13 +63,13 @@ export class Connection extends pg.Client {
     return promise;
   }
 
-  /** The driver prepares the statement under its name. */
+  /** Runs a statement, which the driver prepares under its name. */
   async run<Row>({ name, text }: Statement, parameters: readonly Parameter[] = []): Promise<Row[]> {
     const [rows] = await this.ask(name, { name, text, values: parameters.map(toSqlText) });
     return rows as Row[];
   }
 
-  /** Sends two messages; the driver would send one per statement. `first`: statements that Citus needs before the reads. */
+  /** Runs the transaction as two messages; the driver would send one per statement. `first`: what Citus needs before the reads. */
   async readThenWrite<Result>(first: readonly Query[], transaction: ReadThenWrite<Result>): Promise<Result> {
     const { name, reads, decide } = transaction;
     const isOnCitus = first.length > 0;
@@ -103,7 +103,7 @@ export class Connection extends pg.Client {
   override end(callback: (error: Error) => void): void;
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
     const late = setTimeout(() => this.#socket.destroy(), GOODBYE_MS);
-    // The timer does not keep the process alive; the open connection does.
+    // The open connection keeps the process alive; the timer must not.
     late.unref();
     this.once('end', () => clearTimeout(late));
     if (callback === undefined) return super.end();
@@ -116,19 +116,19 @@ export class Connection extends pg.Client {
     this.#socket.destroy();
   }
 
-  /** Called when the signal of the running work aborts. */
+  /** Called when the signal aborts for which the connection works. */
   handleEvent(): void {
     this.destroy();
   }
 }
 
-/** Connections to a server. A connection that gets no response is destroyed. */
+/** Connections to a server. A connection that gets no response in time is destroyed. */
 export class ConnectionPool {
   readonly #name: string;
   readonly #pool: pg.Pool;
   readonly #connectionsMax: number;
   readonly #open = new Set<Connection>();
-  /** Called when work was aborted while it used or waited for a connection. */
+  /** Called when work was aborted that used or awaited a connection. */
   readonly #onGivenUp: () => void;
   #begun = 0;
   #waitedMs = 0;
@@ -145,7 +145,7 @@ export class ConnectionPool {
     this.#pool.on('remove', (client) => this.#open.delete(client as pg.ClientBase as Connection));
   }
 
-  /** When `signal` aborts, fails at once with the signal's reason and destroys the connection. */
+  /** Runs work on a connection. When `signal` aborts, this fails at once with its reason and destroys the connection. */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     let connection: Connection | null = null;
     try {
@@ -178,14 +178,14 @@ export class ConnectionPool {
     for (const connection of this.#open) if (!connection.isLent) connection.destroy();
   }
 
-  /** Resolves when all sockets are closed, so that a server that stops afterwards has no clients to disconnect. */
+  /** Closes all connections. Resolves when their sockets are closed, so that a server that stops afterwards disconnects nobody. */
   async end(): Promise<void> {
     await this.#pool.end();
-    // The pool itself does not wait for sockets.
+    // Waits for the sockets, because the pool itself does not.
     while (this.#open.size > 0) await new Promise((resolve) => this.#pool.once('remove', resolve));
   }
 
-  /** Until its socket has closed, the pool may offer a connection that was destroyed while idle. Such a connection is discarded. */
+  /** Takes a connection. A connection that was destroyed while idle is discarded: the pool may still offer it until its socket closes. */
   async #lend(signal: AbortSignal | undefined): Promise<Connection> {
     const askedAtMs = performance.now();
     for (;;) {
@@ -216,7 +216,7 @@ export class ConnectionPool {
     }
     const { idleCount, waitingCount } = this.#pool;
     let onAbort: (() => void) | null = null;
-    // If an idle connection is available, the pool returns it at once.
+    // If a connection is idle, the pool provides it at once, so an abort needs no handling.
     if (signal !== undefined && idleCount <= waitingCount) {
       onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort);
@@ -224,7 +224,7 @@ export class ConnectionPool {
     this.#pool.connect((error, client) => {
       if (onAbort !== null) signal!.removeEventListener('abort', onAbort);
       if (client === undefined) reject(toStatementError('database.connect', error));
-      // Nothing waits for the connection any more.
+      // The wait was aborted, so nothing uses the connection.
       else if (signal?.aborted) {
         client.release();
         reject(signal.reason);

@@ -12,9 +12,9 @@ import {
 import { Connection } from './postgres-connections.ts';
 import { type OptionedConfig, withOptions } from './postgres-options.ts';
 
-/** Exports and imports on a server, over separate connections without time limits. */
+/** This file runs exports and imports on separate connections without time limits. */
 
-/** Runs `begin` on a new connection. `readers`: connections to destroy when the database is closed. */
+/** Opens a connection and runs `begin` on it. `readers`: connections to destroy when the database is closed. */
 export async function openReader(
   config: pg.ClientConfig,
   readers: Set<pg.Client>,
@@ -35,7 +35,7 @@ export async function openReader(
   return { reader, close };
 }
 
-/** Sets the schema of the next statement in a transaction; `null`: the connection's own. */
+/** Returns a function that sets the schema for the next statement of a transaction; `null`: the connection's own. */
 function schemaSwitch(client: Connection): (schema: string | null) => Promise<void> {
   let current: string | null = null;
   return async (schema) => {
@@ -101,7 +101,7 @@ export async function longTransaction<Result>(
     return result;
   } finally {
     signal?.removeEventListener('abort', client);
-    // The server rolls back uncommitted work.
+    // Ends the connection. The server then rolls back what was not committed.
     await client.end();
   }
 }

@@ -4,7 +4,7 @@ import { type Query, type Statement, type StoredRow, toSqlText } from './databas
 const BIGINT_OID = 20;
 const DATE_OID = 1082;
 
-/** `bigint` becomes `bigint`, and `date` stays text. Other types use the driver's parsers. */
+/** Types of the driver, with two exceptions: PostgreSQL's `bigint` becomes a JavaScript `bigint`, and `date` stays text. */
 export const TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BIGINT_OID) return BigInt;
@@ -22,12 +22,12 @@ export interface RowShape {
 
 export type Command = string | Query;
 
-/** The prefix distinguishes these statements from those that the driver prepares on the same connection. */
+/** The prefix separates these statements from those that the driver prepares on the same connection. */
 export const prepareText = ({ name }: Statement, text: string): string => `prepare "sql:${name}" as ${text}`;
 
 /**
- * SQL is used to execute a statement, so that one message can contain several. With `standard_conforming_strings`, literals need no other
- * escapes than quotes. @throws an error with the server's code for a zero byte, which would end the text.
+ * Returns SQL that executes a prepared statement, because one message can contain several. With `standard_conforming_strings`, literals
+ * need no escapes except for quotes. @throws an error with the server's code for a zero byte, which would end the text
  */
 function executeText({ statement, parameters }: Query): string {
   let text = `execute "sql:${statement.name}"`;
@@ -46,13 +46,13 @@ function executeText({ statement, parameters }: Query): string {
 export class Message implements pg.Submittable {
   readonly #commands: readonly Command[];
   readonly #text: string;
-  /** By statement. The columns of a prepared statement do not change. */
+  /** Row formats by statement. The columns of a prepared statement do not change. */
   readonly #shapes: Map<string, RowShape>;
   readonly #results: Rows[] = [];
   #rows: StoredRow[] = [];
   #shape: RowShape | null = null;
   #failure: unknown = null;
-  /** The driver replaces this callback to add its own timeout. */
+  /** Called with the result. The driver wraps it with its own timeout. */
   callback: (error: unknown, results: readonly Rows[]) => void = () => undefined;
 
   constructor(commands: readonly Command[], shapes: Map<string, RowShape>) {

@@ -1,13 +1,13 @@
 import type pg from 'pg';
 
-/** `options` has the form of a server's command line: `-c name=value`. */
+/** Configuration with options. Their format is that of a server's command line: `-c name=value`. */
 export type OptionedConfig = pg.ClientConfig & { readonly options: string };
 
 export function withOptions(connection: OptionedConfig, options: readonly string[]): OptionedConfig {
   return { ...connection, options: [connection.options, ...options].join(' ').trim() };
 }
 
-/** Separates options from a URL. In the URL, they would replace the gateway's own options, such as the search_path of a partition. */
+/** Separates the options from a URL, where they would replace the gateway's own options, such as the search_path of a partition. */
 export function splitOptions(url: string): { readonly connectionString: string; readonly given: readonly string[] } {
   const [address, query] = splitAt(url, '?');
   const parameters = new URLSearchParams(query);

@@ -30,32 +30,32 @@ import { type OptionedConfig, splitOptions, withOptions } from './postgres-optio
 interface PostgresOptions {
   readonly url: string;
   readonly logger: Logger;
-  /** The only schema that statements use; absent: the server's default schema. */
+  /** The only schema that statements use; absent: the default schema of the server. */
   readonly schema?: string | undefined;
   /** The schema that `transactionWithDirectory` also addresses; absent: this database's own schema. */
   readonly directorySchema?: string | undefined;
   readonly isOnCitus?: boolean | undefined;
   /** Maximum numbers of connections; absent: those of a process with one partition. */
   readonly share?: ConnectionShare | undefined;
-  /** Limits the delay of calls if the database does not respond. */
+  /** Time limit for statements. It limits the delay of calls if the database does not respond. */
   readonly statementTimeoutMs?: number;
   readonly auditStatementMaxMs?: number;
   readonly notifications?: Partial<NotificationTiming>;
 }
 
 /**
- * Maximum idle time between the two messages of a transaction. A live node sends the second message at once. The server ends the session of
- * a dead node long before statements that wait for its row locks time out.
+ * Maximum idle time between the two messages of a transaction; a live node sends the second one at once. After this time, the server ends
+ * the session of a dead node, long before statements time out that wait for its row locks.
  */
 const BETWEEN_MESSAGES_MAX_MS = 2_000;
 
-/** Maximum idle time between the statements of an audit, which sends the next one at once. */
+/** Maximum idle time between two statements of an audit, which sends the next one at once. */
 const BETWEEN_AUDIT_STATEMENTS_MAX_MS = 60_000;
 
-/** Equals the time that calls wait for the database. */
+/** Equal to the time that calls wait for the database. */
 const WAITING_LOCK_MAX_MS = 2_000;
 
-/** Audits cannot write. Their joins sort and hash some megabytes at a time, without parallel workers. */
+/** Server settings for audits: read-only, a few megabytes of memory for sorts and hash joins, no parallel workers. */
 const AUDIT_OPTIONS = [
   ...PLANNER_OPTIONS,
   ...[GENERIC_PLANS, 'work_mem=32MB', 'max_parallel_workers_per_gather=0', 'default_transaction_read_only=on'].flatMap(
@@ -63,13 +63,13 @@ const AUDIT_OPTIONS = [
   ),
 ];
 
-/** Host, port and database, from the URL and the driver's environment variables. */
+/** Describes a server by host, port and database, from the URL and the driver's environment variables. */
 export function describePostgres(url: string): string {
   const { database = '', host, port } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
-/** For PostgreSQL 15 or later. Pools open connections on demand. */
+/** Opens a database on PostgreSQL 15 or later. Its pools open connections when they are needed. */
 export function openPostgres(options: PostgresOptions): Database {
   const { connectionString, given } = splitOptions(options.url);
   const connection: OptionedConfig = {
@@ -77,7 +77,7 @@ export function openPostgres(options: PostgresOptions): Database {
     types: TYPES,
     application_name: 'faregate',
     keepAlive: true,
-    // The last occurrence of an option applies.
+    // If an option occurs twice, the last one applies.
     options: [...given, ...(options.schema === undefined ? [] : ['-c', `search_path=${options.schema}`])].join(' '),
   };
   const settings = withOptions(connection, PLANNER_OPTIONS);
@@ -86,7 +86,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const share = options.share ?? shareOfDirectory(1, STATEMENT_CONNECTIONS_MAX);
   const limits = { statement_timeout: timeoutMs, query_timeout: timeoutMs + 1_000 };
   const pools: ConnectionPool[] = [];
-  // If the database did not respond in time, idle connections may be lost too.
+  // After a response that was not in time, idle connections may be lost too.
   const destroyIdle = (): void => {
     for (const each of pools) each.destroyIdle();
   };
@@ -103,10 +103,10 @@ export function openPostgres(options: PostgresOptions): Database {
     ...settings,
     ...limits,
     max: share.statements,
-    // A node that lost its network during a transaction holds row locks that other nodes wait for.
+    // A node that loses its network during a transaction keeps row locks that other nodes wait for.
     idle_in_transaction_session_timeout: timeoutMs,
   });
-  // For two-message transactions.
+  // Options for transactions of two messages.
   const hot = {
     // Citus has no generic plan for an insert that reads rows from parameters.
     ...withOptions(connection, [...PLANNER_OPTIONS, ...(options.isOnCitus ? [] : ['-c', GENERIC_PLANS])]),
@@ -114,7 +114,7 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_in_transaction_session_timeout: BETWEEN_MESSAGES_MAX_MS,
   };
   const hotPool = openPool('batches', { ...hot, max: share.batches, lock_timeout: BATCH_LOCK_MAX_MS });
-  // Aborted work may only have waited for a lock, so it does not destroy idle connections.
+  // Aborted work in this pool may only have waited for a lock, so idle connections stay open.
   const waitingPool = openPool(
     'locks',
     { ...hot, max: share.locks, lock_timeout: WAITING_LOCK_MAX_MS },
@@ -131,7 +131,7 @@ export function openPostgres(options: PostgresOptions): Database {
       statement_timeout: statementMaxMs,
       lock_timeout: lockMaxMs,
       idle_in_transaction_session_timeout: statementMaxMs,
-      // Client-side limit, for a server that does not respond. The server's own limit expires first.
+      // A limit on the client side, for a server that does not respond. The server's own limit is shorter.
       query_timeout: statementMaxMs + 1_000,
     });
     return poolOf(serverPool, firstOf(lockMaxMs));
@@ -167,9 +167,9 @@ export function openPostgres(options: PostgresOptions): Database {
     const tables = {
       ...withOptions(connection, AUDIT_OPTIONS),
       statement_timeout: auditStatementMaxMs,
-      // A node that loses its network during a snapshot would otherwise prevent the server from vacuuming.
+      // Without this, a node that loses its network during a snapshot would keep the server from vacuuming.
       idle_in_transaction_session_timeout: BETWEEN_AUDIT_STATEMENTS_MAX_MS,
-      // Client-side limit, for a server that does not respond. Later audits wait for this one.
+      // A limit on the client side, for a server that does not respond, because later audits wait for this one.
       query_timeout: auditStatementMaxMs + 1_000,
     };
     const { reader, close } = await openReader(tables, readers, (opened) => opened.open());
@@ -210,7 +210,7 @@ export function openPostgres(options: PostgresOptions): Database {
 
 /**
  * Begins a transaction with the partition's schema, then the directory's, in the search path. Fails if the partition does not exist:
- * otherwise statements would address the first partition, in the directory's schema.
+ * otherwise its statements would use the first partition, in the directory's schema.
  */
 function beginOverBoth({ schema, isOnCitus }: PostgresOptions, directorySchema: string): string {
   const begin = `begin; select 'balances'::regclass; set local search_path = ${schema}, ${pg.escapeIdentifier(directorySchema)}`;

@@ -18,9 +18,9 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * Keeps the data directory private to its owner (mode 0700, files 0600): it contains all balances, hashes of all keys, and a credential of
- * the admin API. If permissions cannot be set, the log contains a command to do so. The gateway refuses to start only if every user of the
- * machine could write to the directory.
+ * This file keeps the data directory private to its owner (mode 0700, files 0600): it contains all balances, hashes of all keys, and a
+ * credential of the admin API. If permissions cannot be set, the log contains a command to do so. The gateway refuses to start only if
+ * every user of the machine could write to the directory.
  */
 
 export class OpenDataDirError extends ForeseenError {
@@ -34,7 +34,7 @@ export class OpenDataDirError extends ForeseenError {
 
 const OWN_DIRECTORIES = ['db', 'journal', 'postgres', 'spool'];
 
-/** The data directory cannot be created or read, or is not a directory. */
+/** Thrown if the data directory cannot be created or read, or is not a directory. */
 class UnusableDataDirError extends ForeseenError {
   constructor(dataDir: string, cause: NodeJS.ErrnoException) {
     super(
@@ -55,7 +55,7 @@ function reasonOf(dataDir: string, { code, message }: NodeJS.ErrnoException): st
   return message;
 }
 
-/** Describes the file or link in place of the directory or one of its parents; `null` if there is none. */
+/** Describes the file or link that is in the place of the directory or one of its parents; `null` if there is none. */
 export function obstacleOf(path: string): string | null {
   const parent = dirname(path);
   const entry = orNull(() => lstatSync(path));
@@ -65,7 +65,7 @@ export function obstacleOf(path: string): string | null {
   return `${path} is a link to ${readlinkSync(path)}, which is not a directory or does not exist`;
 }
 
-/** Returns `null` if the path does not exist or cannot be read. */
+/** Returns the result of `look`; `null` if the path does not exist or cannot be read. */
 function orNull<Result>(look: () => Result): Result | null {
   try {
     return look();
@@ -77,7 +77,7 @@ function orNull<Result>(look: () => Result): Result | null {
 /** Functions of the operating system; a parameter, so that tests can make them fail. */
 export interface Rights {
   readonly change: (path: string, mode: number) => void;
-  /** Whether files in this directory keep their permissions; some network drives do not. */
+  /** Whether files in this directory keep their permissions; on some network drives they do not. */
   readonly areKept: (directory: string) => boolean;
 }
 
@@ -102,7 +102,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   } catch (error) {
     throw new UnusableDataDirError(dataDir, error as NodeJS.ErrnoException);
   }
-  // Permissions on Windows are inherited from the parent directory.
+  // On Windows, permissions are inherited from the parent directory.
   if (process.platform === 'win32') return;
   const root = realpathSync(dataDir);
   const names = readdirSync(root);
@@ -123,7 +123,7 @@ export function makePrivateDirectory(dataDir: string, logger?: Logger, rights: R
   }
 }
 
-/** Whether others use the directory, as with /tmp, or other programs have directories in it. Its permissions are then not changed. */
+/** Whether others use the directory, as with /tmp, or other programs have directories in it. If so, its permissions are not changed. */
 function isShared(root: string, names: readonly string[]): boolean {
   if ((modeOf(root) & 0o1000) !== 0) return true;
   return names.some(
@@ -147,7 +147,7 @@ class PermissionScan {
     this.#rights = rights;
   }
 
-  /** `isReached`: whether every user can enter the parent directories. */
+  /** @param isReached whether every user can enter the parent directories */
   visit(path: string, isReached: boolean): void {
     if (++this.#entries > ENTRIES_MAX) {
       this.isIncomplete = true;
@@ -165,25 +165,25 @@ class PermissionScan {
         this.restrict(path, FILE_MODE, stats.mode, isReached);
       }
     } catch (error) {
-      // ENOENT: the file was deleted. Other errors: the directory belongs to another user.
+      // ENOENT means that the file was deleted; any other error, that the directory belongs to another user.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.failed.push(path);
     }
   }
 
-  /** Returns the resulting permissions. */
+  /** Restricts permissions. Returns those that result. */
   restrict(path: string, mode: number, given = modeOf(path), isReached = true): number {
     if ((given & OTHERS) === 0) return given;
     try {
       this.#rights.change(path, mode);
     } catch {
-      // The user is not the owner, or the file system has no permissions. The mode is read again below.
+      // This user is not the owner, or the file system has no permissions. The mode is read below in any case.
     }
     const left = modeOf(path);
     if ((left & OTHERS) !== 0 && isReached) this.#report(path, left);
     return left;
   }
 
-  /** Other users may read the names in a shared directory, but must not replace its entries. */
+  /** Leaves a shared directory as it is. Other users may read its names, but must not replace its entries. */
   leave(path: string): void {
     const mode = modeOf(path);
     if ((mode & OTHERS_WRITE) !== 0) this.#report(path, mode);
@@ -199,7 +199,7 @@ function modeOf(path: string): number {
   return statSync(path).mode;
 }
 
-/** One argument of a shell command. */
+/** Quotes a path as one argument of a shell command. */
 function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

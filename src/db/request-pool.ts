@@ -4,7 +4,7 @@ import { isUnavailable, PoolFullError } from './errors.ts';
 import type { PoolOf } from './home-pools.ts';
 import type { Home } from './homes.ts';
 
-/** For HTTP requests: converts failures as `orRefused` does. `partition`: for errors; null for the directory, or if there is only one. */
+/** A pool for HTTP requests: its failures are converted by `orRefused`. `partition`: number for errors; `null` for the directory. */
 export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: number | null = null): PoolOf<Which> {
   return {
     query: (statement, parameters) => orRefused(pool.query(statement, parameters), partition),
@@ -13,10 +13,10 @@ export function requestPool<Which extends Home>(pool: PoolOf<Which>, partition: 
   };
 }
 
-/** The partition in error messages; null if there is only one. */
+/** Partition number for error messages; `null` if there is only one partition. */
 export const namedPartition = (number: number, partitions: number): number | null => (partitions === 1 ? null : number);
 
-/** @throws GatewayError `overloaded` (503) if the pool's queue is full, `databaseSilent` (500) if the database does not respond. */
+/** Converts failures. @throws GatewayError `overloaded` (503) if the pool's queue is full, `databaseSilent` (500) without a response */
 export async function orRefused<Result>(work: Promise<Result>, partition: number | null = null): Promise<Result> {
   try {
     return await work;

@@ -1,7 +1,7 @@
 import type { DatabasePool, Queryable } from './database.ts';
 import { StatementError } from './errors.ts';
 
-/** Rolls the transaction back if `work` returns a refusal. */
+/** Runs work in a transaction, which is rolled back if the work returns a refusal. */
 export async function orRolledBack<Refusal extends string>(
   database: DatabasePool,
   work: (transaction: Queryable) => Promise<Refusal | null>,
@@ -19,7 +19,7 @@ export async function orRolledBack<Refusal extends string>(
   }
 }
 
-/** The unique index that rejects a second user with the same sign-in name, if two transactions are concurrent. */
+/** Unique index of sign-in names. Of two concurrent transactions with the same name, it rejects the second. */
 const SIGN_IN_NAMES = 'users_by_sign_in_name';
 
 class RolledBack extends Error {

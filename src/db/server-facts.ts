@@ -14,12 +14,12 @@ const FACTS = selection({
   version: textColumn(`current_setting('server_version') as version`),
   major: intColumn(`current_setting('server_version_num')::int / 10000 as major`),
   isStandby: booleanColumn('pg_is_in_recovery() as standby'),
-  /** Settings that can lose acknowledged charges in a crash or power cut, such as `fsync = off`. */
+  /** Settings with which a crash or power cut can lose confirmed charges, such as `fsync = off`. */
   unsafeSettings: jsonbColumn<readonly string[]>(`to_jsonb(array(
     select name || ' = ' || setting from pg_settings
     where name in ('fsync', 'synchronous_commit', 'full_page_writes') and setting = 'off' order by name
   )) as unsafe`),
-  /** The interval at which Citus recovers interrupted two-phase transactions; negative: never; `null`: not on Citus. */
+  /** How often Citus recovers interrupted two-phase transactions; negative: never; `null`: the server does not have Citus. */
   twoPhaseRecoveryMs: orNull(
     intColumn(`(select setting::int from pg_settings where name = 'citus.recover_2pc_interval'
     and exists (select from pg_extension where extname = 'citus')) as recovery_ms`),

@@ -3,7 +3,7 @@ import { type SqlValue, type Statement, type StoredRow, toArray } from './databa
 import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /**
- * Describes the columns that a store reads and writes. Row types, column lists and the conversion of rows are derived from it.
+ * This file describes the columns that a store reads and writes. Row types, column lists and the conversion of rows are derived from them.
  *
  *     const users = selection({
  *       id: textColumn('u.id'),
@@ -18,12 +18,12 @@ import { JsonRows, type WrittenColumn } from './json-rows.ts';
 
 /** A column: how to select it, its type as a parameter, and how to read and write its values. */
 export interface Column<Value> {
-  /** In the rows of a statement. */
+  /** Name of the column in the rows of a statement. */
   readonly name: string;
   readonly type: string;
-  /** SQL for a column list. `table`: the prefix for a column without its own, such as `u.`, or empty. */
+  /** Returns SQL for a column list. `table`: prefix of a column that has none, such as `u.`, or empty. */
   select(table: string): string;
-  /** Convert a stored value to a field and back; `null`: they are identical. Null values are not converted. */
+  /** Converts a stored value to a field; the next member converts it back. `null`: no conversion. Null values are not converted. */
   readonly read: ((stored: unknown) => Value) | null;
   readonly write: ((value: never) => SqlValue) | null;
 }
@@ -38,7 +38,7 @@ export type RowOf<Of extends { read(stored: StoredRow): unknown }> = ReturnType<
 
 export class Selection<Row> {
   readonly fields: Fields;
-  /** In list order, including columns of nested fields. */
+  /** All columns in the order of the list, including those of nested fields. */
   readonly columns: readonly Column<unknown>[];
   readonly #own: readonly { readonly field: string; readonly name: string; readonly read: Column<unknown>['read'] }[];
   readonly #nested: readonly (readonly [field: string, selection: Selection<unknown>])[];
@@ -62,12 +62,12 @@ export class Selection<Row> {
     return this.columns.map((column) => column.select('')).join(', ');
   }
 
-  /** SQL: the list with a table alias. */
+  /** SQL: the column list with a table alias. */
   of(table: string): string {
     return this.columns.map((column) => column.select(`${table}.`)).join(', ');
   }
 
-  /** The same selection with a table alias, as part of another selection. */
+  /** Returns the same selection with a table alias, as a part of another selection. */
   from(table: string): Selection<Row> {
     const fields = Object.entries(this.fields).map(([field, of]) => [
       field,
@@ -84,7 +84,7 @@ export class Selection<Row> {
   read(stored: StoredRow): Row {
     const row: Record<string, unknown> = {};
     const own = this.#own;
-    // Runs several times per call. An iterator would be slower.
+    // This runs several times per call, and an iterator would be slower.
     for (let i = 0; i < own.length; i++) {
       const { field, name, read } = own[i]!;
       const value = stored[name];
@@ -114,7 +114,7 @@ export class TableColumns<Row extends object> extends Selection<Row> {
   readonly rows: JsonRows<Row>;
   readonly #written: readonly WrittenColumn[];
 
-  /** Nested fields must be columns. */
+  /** @param fields columns, without nested selections */
   constructor(fields: Fields) {
     super(fields);
     this.names = this.columns.map(({ name }) => name);
@@ -130,7 +130,7 @@ export class TableColumns<Row extends object> extends Selection<Row> {
     this.rows = new JsonRows(this.#written);
   }
 
-  /** SQL: one typed parameter per column: `$1::text, …`. */
+  /** SQL: a typed parameter for each column: `$1::text, …`. */
   parameters(first = 1): string {
     return this.columns.map(({ type }, i) => `$${i + first}::${type}`).join(', ');
   }
@@ -148,13 +148,13 @@ export function tableColumns<const Of extends Fields>(fields: Of): TableColumns<
   return new TableColumns(fields);
 }
 
-/** A row that a decision changes in place. */
+/** A row whose fields a decision can change. */
 export type Changing<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 /** A table whose rows are read, changed by a decision, and written back. */
 class CountedTable<Terms extends object, Counts extends object> {
   readonly columns: TableColumns<Terms & Counts>;
-  /** What `update` writes: key and counts. */
+  /** The columns that `update` writes: key and counts. */
   readonly written: TableColumns<Terms & Counts>;
   readonly counts: Selection<Counts>;
   readonly #update: string;
@@ -174,7 +174,7 @@ where ${Object.values(keyColumns)
       .join(' and ')}`;
   }
 
-  /** Writes the counts of existing rows, which are passed as `written.rows`. */
+  /** Creates the statement that writes the counts of existing rows. Its parameter is made by `written.rows`. */
   update(name: string): Statement {
     return { name, text: this.#update };
   }
@@ -187,7 +187,7 @@ where ${Object.values(keyColumns)
 
 type ColumnsByField = { readonly [field: string]: Column<unknown> };
 
-/** Decisions change the fields in `counts`. `key`: the fields of the primary key. */
+/** Describes a table with counts. Decisions change the fields in `counts`. `key`: the fields of the primary key. */
 export function countedTable<const Terms extends ColumnsByField, const Counts extends ColumnsByField>(
   name: string,
   of: { readonly key: readonly (keyof Terms & string)[]; readonly terms: Terms; readonly counts: Counts },
@@ -199,7 +199,7 @@ type AnyTable = { readonly hasChanged: (before: never, after: never) => boolean 
 export type CountsOf<Of extends AnyTable> = Parameters<Of['hasChanged']>[0];
 export type TermsOf<Of extends AnyTable> = Of extends CountedTable<infer Terms, CountsOf<Of>> ? Terms : never;
 
-/** `sql` has the form `name`, `table.name` or `… as name`. */
+/** @param sql a column as `name`, `table.name` or `… as name` */
 function column<Value>(
   type: string,
   sql: string,
@@ -225,10 +225,10 @@ export const bigintColumn = (sql: string): Column<bigint> => column('bigint', sq
 
 export const intColumn = (sql: string): Column<number> => column('int', sql);
 
-/** An integer below 2⁵³, stored as `bigint`. */
+/** A column of integers below 2⁵³, stored as `bigint`. */
 export const countColumn = (sql: string): Column<number> => column('bigint', sql, Number);
 
-/** Milliseconds since the Unix epoch. */
+/** A column of instants in milliseconds since the Unix epoch. */
 export const instantColumn = (sql: string): Column<number> => column<number>('timestamptz', sql, Number, toTimestamp);
 
 export const dateColumn = (sql: string): Column<Date> =>
@@ -247,7 +247,7 @@ export const jsonColumn = <Value>(sql: string): Column<Value> =>
 
 export const jsonbColumn = <Value>(sql: string): Column<Value> => column<Value>('jsonb', sql, null, JSON.stringify);
 
-/** A `text[]` column, read as JSON for parsing. */
+/** A column of type `text[]`, selected as JSON, which is easy to parse. */
 export const listColumn = <Value extends string = string>(name: string): Column<readonly Value[]> => ({
   ...column<readonly Value[]>('text[]', name, null, toArray),
   select: (table) => `to_jsonb(${table}${name}) as ${name}`,

@@ -1,6 +1,7 @@
 /**
- * Errors of the gateway itself, one row per kind, in order of precedence: if several apply, the first one is returned. Several kinds can
- * have the same code with different statuses: `modelAbsent` and `modelLacksOperation` are `model_not_found` (contract, section 7).
+ * This file has the errors of the gateway itself, one row per kind, in order of precedence: if several apply, the first one is returned.
+ * Several kinds can have the same code with different statuses: `modelAbsent` and `modelLacksOperation` are `model_not_found` (contract,
+ * section 7).
  */
 export type RetryAdvice =
   /** `x-should-retry: true`: the call did not run, or waiting helps. */
@@ -15,11 +16,11 @@ export interface ErrorRow {
   readonly code: string;
   readonly retry: RetryAdvice;
   /**
-   * True if the account, plan or key has nothing left, for any request. The code is then `insufficient_quota` in the chat envelope and
-   * `billing_error` in the messages envelope.
+   * Present if the account, plan or key has nothing left, for any request. The code is then `insufficient_quota` in the chat format and
+   * `billing_error` in the messages format.
    */
   readonly isMoney?: true;
-  /** The status in the messages envelope; by default `status`. */
+  /** Status in the messages format; absent: `status`. */
   readonly messagesStatus?: number;
   readonly message: string;
 }

@@ -1,38 +1,45 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from './gateway-error.ts';
 
-/** An error format (contract, section 7). The envelopes of the protocol families are in `protocols`. */
+/** A format of errors (contract, section 7). Those of the protocol families are in `protocols`. */
 export interface Envelope<Body extends object = object> {
   readonly name: 'chat' | 'messages' | 'usage' | 'cohere' | 'admin' | 'catalog';
   status(error: GatewayError): number;
-  /** `nowMs`: epoch time. */
+  /** Formats an error. `nowMs`: epoch time. */
   render(error: GatewayError, requestId: string, nowMs: number): Body;
-  /** Addresses that several families share choose the envelope of the client's family. */
+  /** Returns the format of the client's family, for addresses that several families share. */
   forClient?(headers: IncomingHttpHeaders): Envelope;
 }
 
-/** Clients cannot mistake the error event for the end of a complete stream. */
+/** Formats an error as an event of a stream, which clients cannot mistake for the end of a complete stream. */
 export type RenderStreamError = (error: GatewayError, requestId: string) => string;
 
 interface AdminErrorBody {
-  readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly param: string | null;
+    readonly details?: readonly string[];
+  };
 }
 
 interface CatalogErrorBody {
   readonly code: string;
   readonly message: string;
   readonly success: false;
-  /** An instant in ISO 8601. */
+  /** Time of the error in ISO 8601. */
   readonly timestamp: string;
 }
 
 export const adminEnvelope: Envelope<AdminErrorBody> = {
   name: 'admin',
   status: ({ status }) => status,
-  render: ({ code, message, param }) => ({ error: { code, message, param } }),
+  render: ({ code, message, param, details }) => ({
+    error: { code, message, param, ...(details !== undefined && { details }) },
+  }),
 };
 
-/** The public catalog has its own codes for two errors (contract, section 7). */
+/** Format of the public catalog, which has codes of its own for two errors (contract, section 7). */
 export const catalogEnvelope: Envelope<CatalogErrorBody> = {
   name: 'catalog',
   status: ({ status }) => status,

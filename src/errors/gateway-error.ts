@@ -1,34 +1,37 @@
 import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from './catalogue.ts';
 
 export interface GatewayErrorOptions {
-  /** The client gets this message, so it must not contain hosts, credentials or internal names. */
+  /** Message for the client. It must not contain hosts, credentials or internal names. */
   readonly message?: string;
-  /** The invalid field, such as `messages` or `stream_options.include_usage`. */
+  /** Name of the invalid field, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
-  /** Replaces the status of the catalogue, for example with the provider's. */
+  /** Single lines for the admin envelope, such as the problems of a text. */
+  readonly details?: readonly string[];
+  /** Status instead of that in the catalogue, for example the provider's. */
   readonly status?: number;
   readonly code?: string;
-  /** The provider's `error.type`, unchanged in the messages envelope. */
+  /** The provider's `error.type`, which the messages format contains unchanged. */
   readonly type?: string;
   readonly retry?: RetryAdvice;
-  /** The limit admits calls again at this time, in epoch milliseconds. */
+  /** When the limit admits calls again, in epoch milliseconds. */
   readonly resetAtMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The provider's id of the call becomes the request id of the response. */
+  /** The provider's id of the call, which becomes the request id of the response. */
   readonly requestId?: string;
-  /** The cause is only logged. */
+  /** Cause of the error, which is only logged. */
   readonly cause?: unknown;
 }
 
-/** The HTTP layer renders it in the envelope of the address. */
+/** An error for the client. The HTTP layer formats it for the address. */
 export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly status: number;
   readonly code: string;
   readonly param: string | null;
+  readonly details: readonly string[] | undefined;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
-  /** `null` if the time is unknown, or if waiting does not help. */
+  /** When the limit admits calls again; `null`: unknown, or waiting does not help. */
   readonly resetAtMs: number | null;
   readonly isMoney: boolean;
   readonly messagesStatus: number;
@@ -43,6 +46,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? row.status;
     this.code = options.code ?? row.code;
     this.param = options.param === undefined ? null : quoted(options.param);
+    this.details = options.details;
     this.type = options.type;
     this.retry = options.retry ?? row.retry;
     this.resetAtMs = options.resetAtMs ?? null;
@@ -53,7 +57,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Without this limit, a large request could cause a large response. */
+/** Maximum length of a quoted text. Otherwise a large request could cause a large response. */
 const QUOTE_LENGTH_MAX = 200;
 
 const MESSAGE_LENGTH_MAX = 8_000;
@@ -63,7 +67,7 @@ function messageOf(row: ErrorRow, { message = row.message, param = '' }: Gateway
   return cut(param === '' ? message : message.replaceAll(param, () => quoted(param)), MESSAGE_LENGTH_MAX);
 }
 
-/** Shortens text of a request for an error message. */
+/** Shortens a text of a request for an error message. */
 export function quoted(text: string): string {
   return cut(text, QUOTE_LENGTH_MAX);
 }
@@ -72,7 +76,7 @@ function cut(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** A 400 error. `param`: the invalid field. */
+/** Returns an error with status 400. `param`: the invalid field. */
 export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError('invalidRequest', param === undefined ? { message } : { message, param });
 }

@@ -10,13 +10,13 @@ export interface BodyBudgetLimits {
 
 export type BodyTenant = Tenant;
 
-/** A body is large if it is encoded or has more bytes than this. */
+/** A body counts as large if it is compressed or has more bytes than this. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** The fraction of the memory that large bodies can use; only small bodies can use the remainder. */
+/** Share of the memory that large bodies can use. The rest is only for small bodies. */
 const LARGE_PART = 3 / 4;
 
-/** Divides memory and disk space for bodies between accounts. `Shares` defines how much one account can take. */
+/** Divides memory and disk space for bodies between accounts. `Shares` defines how much a single account can take. */
 export class BodyBudgets {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
@@ -31,7 +31,7 @@ export class BodyBudgets {
     this.#unsent = new UnsentBudget(this.#memory, this.#largeMemory);
   }
 
-  /** Allocated space stays allocated, even above a smaller limit. */
+  /** Changes the limits. Space that is in use stays in use, even above a smaller limit. */
   change({ memoryBytes, diskBytes }: BodyBudgetLimits): void {
     this.#memory.capacity = memoryBytes;
     this.#largeMemory.capacity = memoryBytes * LARGE_PART;
@@ -51,7 +51,7 @@ export class BodyBudgets {
     return { memoryBytes: this.#memory.capacity, diskBytes: this.#disk.capacity };
   }
 
-  /** Takes memory for a large body or response; returns `null` if the account cannot have it now. */
+  /** Takes memory for a large body or response; `null` if the account cannot have it now. */
   takeMemory(tenant: BodyTenant, sizeBytes: number): { release(): void } | null {
     const large = this.#largeMemory.take(tenant, sizeBytes);
     if (large === null) return null;
@@ -76,7 +76,7 @@ export class BodyBudgets {
     return this.#unsent.of(tenant);
   }
 
-  /** @throws GatewayError `overloaded` if there is no memory. */
+  /** Takes memory for a small body. @throws GatewayError `overloaded` if there is none */
   takeSmall(tenant: BodyTenant, sizeBytes: number): Share {
     const share = this.#memory.take(tenant, sizeBytes);
     if (share === null) throw overloaded();
@@ -102,7 +102,7 @@ export class BodySpace {
     this.#tenant = tenant;
   }
 
-  /** Grows or shrinks the space. @throws GatewayError `overloaded` if there is not enough; the previous space stays allocated. */
+  /** Changes the size of the space. @throws GatewayError `overloaded` if there is not enough; the space then keeps its size */
   need(sizeBytes: number): void {
     const more = sizeBytes - (this.#share?.amount ?? 0);
     if (more <= 0) {
@@ -115,7 +115,7 @@ export class BodySpace {
     }
   }
 
-  /** Idempotent. `need` can allocate space again. */
+  /** Returns the space; `need` can take it again. May be called repeatedly. */
   release(): void {
     this.#share?.release();
     this.#share = null;
@@ -132,7 +132,7 @@ export class BodyMemory {
     this.#large = new BodySpace(largeMemory, tenant);
   }
 
-  /** Like `BodySpace.need`. A body that was large once remains large. */
+  /** See `BodySpace.need`. A body that was large once stays large. */
   need(sizeBytes: number, isLarge = this.#isLarge): void {
     this.#isLarge ||= isLarge;
     if (this.#isLarge) this.#large.need(sizeBytes);
@@ -149,7 +149,7 @@ function overloaded(): GatewayError {
   return new GatewayError('overloaded', { headers: { 'retry-after': '2' } });
 }
 
-/** Minimum memory and disk space, as multiples of the largest body. A body of unknown length needs twice its size while it is joined. */
+/** Minimum sizes of the memory and disk budgets, in bodies of the maximum size. Joining a body of unknown length takes twice its size. */
 export const LARGEST_IN_MEMORY = 4;
 export const LARGEST_ON_DISK = 2;
 

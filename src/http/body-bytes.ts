@@ -2,21 +2,21 @@ const BLOCK_BYTES_MIN = 64 * 1024;
 const BLOCK_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Gathers the bytes of a body in few blocks, so that many tiny chunks need no additional memory. Before it allocates memory, it calls
- * `need` with the new total in bytes; `need` throws if there is not enough.
+ * Collects the bytes of a body in few blocks, so that many tiny chunks need no additional memory. Before it allocates memory, it calls
+ * `need` with the new total in bytes, which throws if there is not enough.
  */
 export class BodyBytes {
   readonly #sizeBytesKnown: number | null;
   readonly #need: (sizeBytes: number) => void;
-  /** The first chunk, if it is the only one so far. */
+  /** The first chunk, as long as it is the only one. */
   #only: Buffer | null = null;
   #blocks: Buffer[] = [];
   #blocksBytes = 0;
-  /** Number of bytes used in the last block. */
+  /** Number of used bytes in the last block. */
   #filledBytes = 0;
   #sizeBytes = 0;
 
-  /** @param sizeBytesKnown the size of the body, if the caller has already taken memory for it from the budget; otherwise `null`. */
+  /** @param sizeBytesKnown the size of the body if its memory was already taken from the budget; otherwise `null` */
   constructor(sizeBytesKnown: number | null, need: (sizeBytes: number) => void) {
     this.#sizeBytesKnown = sizeBytesKnown;
     this.#need = need;
@@ -26,7 +26,7 @@ export class BodyBytes {
     return this.#sizeBytes;
   }
 
-  /** Keeps the chunk itself or a copy. */
+  /** Adds a chunk: keeps the chunk itself or copies it. */
   add(chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
     if (this.#only === null && this.#blocks.length === 0) {
@@ -49,7 +49,7 @@ export class BodyBytes {
     return bytes;
   }
 
-  /** Frees the memory of a body that will not be read. */
+  /** Frees the memory of a body that nobody will read. */
   discard(): void {
     this.#only = null;
     for (const block of this.#blocks) free(block);
@@ -89,7 +89,7 @@ export class BodyBytes {
     const doubled = Math.min(Math.max(this.#blocksBytes, BLOCK_BYTES_MIN, wantedBytes), BLOCK_BYTES_MAX);
     const blockBytes = this.#sizeBytesKnown ?? doubled;
     this.#blocksBytes += blockBytes;
-    // Several blocks are joined at the end. During that copy, the memory contains the body twice.
+    // At the end, several blocks are joined. During this, the body is in memory twice.
     const factor = this.#blocks.length === 0 ? 1 : 2;
     if (this.#sizeBytesKnown === null) this.#need(factor * this.#blocksBytes);
     this.#blocks.push(Buffer.allocUnsafeSlow(blockBytes));
@@ -97,7 +97,7 @@ export class BodyBytes {
   }
 }
 
-/** Frees the memory without waiting for a garbage collection. */
+/** Frees the memory at once rather than at a garbage collection. */
 function free(block: Buffer): void {
   (block.buffer as ArrayBuffer).transfer(0);
 }

@@ -5,13 +5,13 @@ import type { FairSlots } from '../lib/fair/fair-slots.ts';
 
 export interface BodyEncoding {
   readonly create: () => Transform;
-  /** Maximum size of the decoder's window: the decoded bytes that back-references can reach. */
+  /** Maximum size of the decoder's window, to which back-references can refer, in decoded bytes. */
   readonly windowBytesMax: number;
 }
 
 const PIECE_BYTES = 64 * 1024;
 const PIECES = { chunkSize: PIECE_BYTES, readableHighWaterMark: PIECE_BYTES };
-/** The maximum of RFC 9659. */
+/** The maximum that RFC 9659 allows. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 const ZSTD = { ...PIECES, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } };
 
@@ -24,7 +24,7 @@ const ENCODINGS: ReadonlyMap<string, BodyEncoding> = new Map([
   ['zstd', { create: () => createZstdDecompress(ZSTD), windowBytesMax: 2 ** ZSTD_WINDOW_LOG_MAX }],
 ]);
 
-/** @throws GatewayError `unsupportedMediaType` for an unknown encoding. */
+/** Returns the encoding of this name. @throws GatewayError `unsupportedMediaType` for an unknown one */
 export function encodingNamed(name: string): BodyEncoding {
   const encoding = ENCODINGS.get(name.trim().toLowerCase());
   if (encoding !== undefined) return encoding;
@@ -33,20 +33,20 @@ export function encodingNamed(name: string): BodyEncoding {
   });
 }
 
-/** Memory of a decoder without its window: its tables, and its input and output buffers. */
+/** Memory of a decoder without its window: its tables and buffers. */
 const DECODER_BYTES = 256 * 1024;
 
-/** Memory of a decoder whose window contains at most `decodedBytes`. */
+/** Returns the memory of a decoder for at most `decodedBytes`, which limit its window. */
 export function decoderBytes({ windowBytesMax }: BodyEncoding, decodedBytes: number): number {
   return DECODER_BYTES + Math.min(decodedBytes, windowBytesMax);
 }
 
-/** Decoded bytes after which a body passes its slot on. Decoding this many takes about a millisecond of another thread. */
+/** After this many decoded bytes, a body gives its slot to the next one. Decoding them takes about a millisecond of another thread. */
 const SLOT_BYTES = 256 * 1024;
 
 /**
- * Decodes one body. After each 256 KiB it passes its slot on, so that a few bytes that decode to gigabytes do not delay other bodies. It
- * occupies a slot only while it has bytes to decode.
+ * Decodes one body. After every 256 KiB, it gives its slot to the next body, so that a few bytes that decode to gigabytes do not delay
+ * others. It has a slot only while it has bytes to decode.
  */
 export class BodyDecoder {
   readonly #stream: Transform;
@@ -57,7 +57,7 @@ export class BodyDecoder {
   #hasEnded = false;
   #wake: () => void = () => undefined;
 
-  /** `take` gets the decoded bytes in order. If it returns a promise, decoding waits for it. If it throws, decoding stops. */
+  /** @param take gets the decoded bytes in order; if it returns a promise, decoding waits for this; if it throws, decoding stops */
   constructor(
     encoding: BodyEncoding,
     slots: FairSlots,
@@ -77,12 +77,12 @@ export class BodyDecoder {
       .on('error', () => this.#fail(invalidRequest('The body cannot be decoded with its Content-Encoding.')));
   }
 
-  /** Resolves when `take` has received the decoded bytes. @throws GatewayError `invalidRequest` if decoding fails, and errors of `take`. */
+  /** Decodes bytes. Resolves when `take` has got them. @throws GatewayError `invalidRequest` if decoding fails, and errors of `take` */
   write(bytes: Buffer): Promise<void> {
     return this.#work((written) => this.#stream.write(bytes, written));
   }
 
-  /** Decodes the remaining bytes. @throws as `write` does, and if the body is truncated. */
+  /** Decodes what is left. @throws as `write` does, and if the body is truncated */
   end(): Promise<void> {
     return this.#work(() => this.#stream.end());
   }
@@ -98,7 +98,7 @@ export class BodyDecoder {
   }
 
   async #work(begin: (done: () => void) => void): Promise<void> {
-    // Bytes after the end of the encoded data are discarded.
+    // Bytes after the end of the compressed data are ignored.
     if (this.#hasEnded) return;
     let isDone = false;
     await this.#slots.enter(this.#accountId);

@@ -11,25 +11,25 @@ import { BodyDecoder, type BodyEncoding, decoderBytes, encodingNamed } from './b
 import { UploadPace } from './upload-pace.ts';
 
 export interface BodyLimits {
-  /** Maximum size of the body, both as sent and decoded. */
+  /** Maximum size of the body, as sent and decoded. */
   readonly sizeBytesMax: number;
-  /** The error for a larger body; absent: `requestTooLarge`. */
+  /** The error if the body is larger; absent: `requestTooLarge`. */
   readonly tooLarge?: { readonly kind: ErrorKind; readonly message: string };
-  /** The next 8 KiB of the body, or its end, must arrive within this time; see `UploadPace`. */
+  /** Within this time, the next 8 KiB of the body or its end must arrive; see `UploadPace`. */
   readonly idleTimeoutMs: number;
-  /** A monotonic clock; by default the clock of the process. */
+  /** A monotonic clock; absent: that of the process. */
   readonly nowMs?: () => number;
 }
 
-/** The account that sends a body, and its limits. */
+/** Who sends a body: the account and its limits. */
 export interface BodyOwner {
   readonly tenant: BodyTenant;
   readonly budgets: BodyBudgets;
-  /** The precheck of a large body, called once, before more than 1 MiB of the body is read. If it rejects, the body is refused. */
+  /** Checks the account before more than 1 MiB of a large body is read; called once. If it rejects, the body is refused. */
   readonly look: (() => Promise<void>) | null;
 }
 
-/** Requests with `Expect: 100-continue`. `100 Continue` is sent only when the gateway reads the body. */
+/** Requests with `Expect: 100-continue`. The gateway sends `100 Continue` only when it reads their body. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 export function markAwaitingContinue(request: IncomingMessage): void {
@@ -40,7 +40,7 @@ export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request);
 }
 
-/** @throws GatewayError `unsupportedMediaType` unless the content type is JSON. */
+/** Checks the content type. @throws GatewayError `unsupportedMediaType` if it is not JSON */
 export function requireJson(request: IncomingMessage): void {
   const contentType = request.headers['content-type'];
   if (contentType === 'application/json') return;
@@ -53,7 +53,7 @@ export function requireJson(request: IncomingMessage): void {
   if (type?.value !== 'application/json' || !isUtf8(type.parameters)) throw new GatewayError('unsupportedMediaType');
 }
 
-/** Whether the charset is UTF-8 or absent. Any parameter `charset*` is refused, because some parsers prefer it to `charset`. */
+/** Whether the charset is UTF-8 or absent. Other parameters `charset*` are refused, because some parsers prefer them to `charset`. */
 function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
   for (const name of parameters.keys()) if (name.includes('*')) return false;
   return /^utf-?8$/i.test(parameters.get('charset') ?? 'utf-8');
@@ -61,17 +61,17 @@ function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
 
 export interface HeldBody {
   readonly bytes: Buffer;
-  /** Returns the memory to the budget. Idempotent. */
+  /** Returns the memory to the budget. May be called repeatedly. */
   release(): void;
 }
 
 /**
- * Reads a whole body into memory, decoded. `consume` also gets the decoded bytes as they arrive. A body without an owner counts in no
+ * Reads a whole body into memory and decodes it. `consume` also gets the decoded bytes as they arrive. A body without an owner counts in no
  * budget.
  *
  * @throws GatewayError `requestTooLarge` (before the body is read if its Content-Length exceeds the limit), `unsupportedMediaType` for an
- * unknown encoding, `invalidRequest` for broken encoded data, `requestTimeout`, `overloaded` if the budget has no memory, `malformedHttp`
- * if the body ends early, and the error of the owner's precheck.
+ * unknown encoding, `invalidRequest` for broken compressed data, `requestTimeout`, `overloaded` if the budget has no memory,
+ * `malformedHttp` if the body ends early, and the error of the owner's precheck
  */
 export function readBody(
   request: IncomingMessage,
@@ -95,7 +95,7 @@ function readAtOnce(
 ): HeldBody {
   const memory = owner === null ? null : owner.budgets.takeSmall(owner.tenant, announcedBytes!);
   try {
-    // The buffer must own its memory, because token counting transfers the memory to another thread.
+    // The buffer must own its memory, because counting tokens transfers this memory to another thread.
     const bytes = takeReceived(request, limits) ?? Buffer.alloc(0);
     consume?.(bytes);
     return { bytes, release: () => memory?.release() };
@@ -141,12 +141,12 @@ async function readPieces(
   }
 }
 
-/** Allocates memory before a byte is read: the announced size, or that of a decoder. */
+/** Takes memory before the first byte is read: for the announced size, or for a decoder. */
 function needAtOnce({ announcedBytes, encoding }: OpenBody, memory: BodyMemory | null, isLarge: boolean): void {
   memory?.need(encoding === null ? announcedBytes! : decoderBytes(encoding, 0), isLarge);
 }
 
-/** A body whose request head was accepted. */
+/** A body that may be read, because its request head was accepted. */
 export interface OpenBody {
   readonly request: IncomingMessage;
   readonly limits: BodyLimits;
@@ -154,7 +154,7 @@ export interface OpenBody {
   readonly encoding: BodyEncoding | null;
 }
 
-/** Checks the request head before the body is read. @throws GatewayError `unsupportedMediaType`, `requestTooLarge`. */
+/** Checks the request head before the body is read. @throws GatewayError `unsupportedMediaType`, `requestTooLarge` */
 export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody {
   const { 'content-encoding': encoding, 'content-length': length } = request.headers;
   const isEncoded = encoding !== undefined && encoding !== 'identity';
@@ -164,19 +164,21 @@ export function openBody(request: IncomingMessage, limits: BodyLimits): OpenBody
   return open;
 }
 
-/** Takes decoded bytes. The client is paused until a returned promise resolves. If this fails, the body is refused with that error. */
+/**
+ * Takes decoded bytes. If it returns a promise, the client is paused until it resolves. If it fails, the body is refused with its error.
+ */
 type BodyTaker = (piece: Buffer) => Promise<void> | null;
 
-/** Maximum number of bodies that are decoded at the same time, each in a thread of Node's pool. */
+/** Maximum number of bodies that are decoded at the same time, each one in a thread of Node's pool. */
 const DECODING_AT_ONCE = 2;
 const decodingSlots = new FairSlots({ slotsMax: DECODING_AT_ONCE });
 
-/** Received chunks are garbage as soon as they are copied or written. */
+/** A received chunk is garbage as soon as it was copied or written. */
 const noteGarbage = createYoungGarbageCollector();
 
 /**
- * Receives a body, after `100 Continue` if the client waits for it. After the returned promise has settled, `take` is not called again, and
- * no more of a refused body is read. @throws GatewayError as `readBody` does, and errors of `take`.
+ * Receives a body, after `100 Continue` if the client waits for it. Once the returned promise has settled, `take` is not called again, and
+ * no more of a refused body is read. @throws GatewayError as `readBody` does, and errors of `take`
  */
 export async function receiveBody(
   body: OpenBody,
@@ -204,7 +206,7 @@ export async function receiveBody(
   }
 }
 
-/** Like `receiveBody`, without decoding. */
+/** Receives a body like `receiveBody`, without decoding it. */
 function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): Promise<void> {
   const { request, limits } = body;
   if (awaitingContinue.delete(request)) response.writeContinue();
@@ -254,7 +256,7 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
       }, fail);
     }
     function onEnd(): void {
-      // A paused stream still reports its end if its last chunk was read.
+      // A paused stream still reports its end if its last chunk was read before.
       if (pace.isPaused) hasEnded = true;
       else finish();
     }
@@ -265,11 +267,11 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
     function onPaceDue(): void {
       const leftMs = pace.leftMs(nowMs());
       if (leftMs > 0 || pace.isPaused) {
-        // The client was paused in the meantime, and that time does not count.
+        // The client was paused in the meantime. That time does not count.
         timer = setTimeout(onPaceDue, Math.max(Math.ceil(leftMs), PACE_CHECK_MS_MIN));
         return;
       }
-      // Closes the connection. Otherwise the parser would read the rest of the body as the next request.
+      // The connection must be closed. Otherwise the rest of the body would be read as the next request.
       fail(new GatewayError('requestTimeout', { headers: { connection: 'close' } }));
     }
     function onAborted(): void {
@@ -284,19 +286,19 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
   });
 }
 
-/** Whether all bytes of a body have arrived but none has been read. */
+/** Whether a body has arrived completely, and nothing of it has been read. */
 function hasCompleteBody({ request, announcedBytes }: OpenBody): boolean {
   if (request.destroyed || request.readableFlowing !== null) return false;
   return request.complete || (announcedBytes !== null && announcedBytes === request.readableLength);
 }
 
-/** Takes a body that has arrived completely, without a timer. */
+/** Takes a body that has arrived completely. It needs no timer. */
 async function takeAtOnce(request: IncomingMessage, limits: BodyLimits, take: BodyTaker): Promise<void> {
   const bytes = takeReceived(request, limits);
   if (bytes !== null) await take(bytes);
 }
 
-/** Returns the bytes that have arrived; `null` if there are none. */
+/** Returns the bytes that have arrived; `null`: none. */
 function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   const bytes = request.read() as Buffer | null;
   if (bytes === null) return null;
@@ -305,13 +307,13 @@ function takeReceived(request: IncomingMessage, limits: BodyLimits): Buffer | nu
   return bytes;
 }
 
-/** Timers may fire early, so the next check needs a minimum delay. */
+/** Minimum delay of the next check, because timers may fire early. */
 const PACE_CHECK_MS_MIN = 10;
 
 function tooLarge({ sizeBytesMax, tooLarge: other }: BodyLimits): GatewayError {
   return new GatewayError(other?.kind ?? 'requestTooLarge', {
     message: other?.message ?? `The body is larger than the ${sizeBytesMax} bytes that this address accepts.`,
-    // The rest of the body is not read, so the connection cannot serve another request.
+    // The rest of the body is not read, so no other request can use the connection.
     headers: { connection: 'close' },
   });
 }

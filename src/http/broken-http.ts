@@ -14,7 +14,7 @@ interface BrokenHttpDependencies {
   readonly openReport?: OpenHttpReport;
 }
 
-/** An error of Node's HTTP parser. `rawPacket`: the bytes that it was parsing, a Buffer (the framework declares another type). */
+/** An error of Node's HTTP parser. `rawPacket`: the bytes that it parsed, a Buffer although the framework declares another type. */
 interface BrokenHttpError extends Error {
   readonly code?: string;
   readonly rawPacket?: unknown;
@@ -22,35 +22,35 @@ interface BrokenHttpError extends Error {
 
 const REQUEST_LINE = /^[A-Z-]+ (\S+) HTTP\/1\.[01]\r\n/;
 
-/** The path of a broken request: from the request line in `bytes`, otherwise from the previous request. */
+/** Returns the path of a broken request: that of the request line in `bytes`, otherwise that of the previous request. */
 function pathOfBroken(bytes: unknown, lastUrl: string | null): string {
   const beginning = Buffer.isBuffer(bytes) ? bytes.toString('latin1', 0, 8_192) : '';
   return REQUEST_LINE.exec(beginning)?.[1] ?? lastUrl ?? '/';
 }
 
-/** Responds to invalid HTTP, to headers that are too large, and to bodies that end early, then closes the connection. */
+/** Responds to invalid HTTP, to headers that are too large, and to bodies that end early. Then closes the connection. */
 export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, options: BrokenHttpDependencies): void {
   const { clock, unknownAddresses, ids } = options;
   const connection = connectionOf(socket);
   const { responding } = connection;
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  // The client would read an error response as part of a response that is being sent. A stream continues if later headers time out.
+  // While a response is being sent, the client would read an error as a part of it. A stream goes on if later headers are late.
   const isResponding = responding?.headersSent === true && !responding.writableEnded;
   if (!socket.writable || error.code === 'ECONNRESET' || (isResponding && !isLate)) {
     socket.destroy();
     return;
   }
-  // The bytes belong to a request whose response has already been sent.
+  // These bytes belong to a request whose response was already sent.
   if (connection.isRespondedEarly) {
     socket.destroySoon();
     return;
   }
   if (responding?.writableEnded) {
-    // The response to the previous request is being sent; it may close the connection.
+    // The previous response is still being sent, and may close the connection.
     responding.once('close', () => respondToBrokenHttp(error, socket, options));
     return;
   }
-  // Complete requests precede the broken bytes; their responses, which may be charged, must still be sent.
+  // There are complete requests before the broken bytes. Their responses, which may be charged, must still be sent.
   if (connection.closeAfterCompleteRequests()) return;
   const response =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -58,7 +58,7 @@ export function respondToBrokenHttp(error: BrokenHttpError, socket: Socket, opti
       : isLate
         ? new GatewayError('requestTimeout', { message: 'The request headers did not arrive in time.' })
         : new GatewayError('malformedHttp');
-  // If only the body of a request is broken, the request already has an id and a report.
+  // If only the body of a request is broken, the request has an id and a report.
   const own = responding === null ? null : reportOfResponse(responding);
   const requestId = own?.requestId ?? ids.next('req');
   const report = own ?? reportWithoutRequest('unknown', socket.remoteAddress, requestId, options.openReport);

@@ -9,19 +9,19 @@ import { createLingerBudget, LINGER_LIMITS, lingerAfter } from './linger.ts';
 import { checkEveryMs, ReadPace } from './read-pace.ts';
 
 export interface ConnectionLimits {
-  /** Maximum number of open connections. Further connections are closed at once. */
+  /** Maximum number of open connections. Further ones are closed at once. */
   readonly connections: number;
   /** Maximum number of open connections of one client; absent: half of `connections`. */
   readonly connectionsPerAddress?: number | undefined;
-  /** The operator's proxies, whose connections belong to many clients. */
+  /** Addresses of the operator's proxies, whose connections belong to many clients. */
   readonly trustedProxies?: readonly AddressRange[];
-  /** Time limit for a client that does not read its response, in milliseconds; see `ReadPace`. */
+  /** Time limit in milliseconds for a client that does not read its response; see `ReadPace`. */
   readonly clientStallTimeout: number;
 }
 
 const connections = new WeakMap<Socket, Connection>();
 
-/** @param socket a connection of a server that `watchConnections` watches. */
+/** Returns the connection of a socket, whose server must be watched by `watchConnections`. */
 export function connectionOf(socket: Socket): Connection {
   return connections.get(socket)!;
 }
@@ -49,7 +49,7 @@ export function watchConnections(
   let hasWarnedOfAddress = false;
 
   server.maxConnections = connectionsMax;
-  // Otherwise a worker returns a connection above the limit to the primary process, which offers it to the workers repeatedly.
+  // If this is not set, a worker gives a connection above the limit back to the primary process, which offers it to the workers again.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on('drop', (dropped) => {
     onRefused(dropped?.remoteAddress);
@@ -60,7 +60,7 @@ export function watchConnections(
       'the limit server.connections is reached; closing further connections',
     );
   });
-  // A client that closes its sending side after a safe request still gets its response; see `onClientEnd`.
+  // If a client closes its sending side after a safe request, it still gets its response; see `onClientEnd`.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket) => {
     const network = addresses.ofPeer(socket.remoteAddress);
@@ -103,39 +103,39 @@ export function watchConnections(
   server.once('close', () => clearInterval(checks));
 }
 
-/** Maximum for one client: of open connections, or of concurrent requests behind trusted proxies. */
+/** Returns the maximum for one client: of open connections or, behind trusted proxies, of concurrent requests. */
 export function perAddressMax({ connections, connectionsPerAddress }: ConnectionLimits): number {
   return connectionsPerAddress ?? Math.max(Math.floor(connections / 2), 1);
 }
 
-/** Number of pipelined requests above which the gateway stops reading from the connection. One packet can contain more. */
+/** If more pipelined requests than this wait, the gateway stops reading from the connection. One packet can contain more. */
 const WAITING_PAUSE = 16;
-/** Number of pipelined requests above which the connection is closed. */
+/** If more pipelined requests than this wait, the connection is closed. */
 const WAITING_MAX = 1000;
-/** Maximum memory of pipelined requests on all connections. `Shares` divides it between client networks. */
+/** Maximum memory of pipelined requests on all connections. `Shares` divides it between the networks of clients. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** Estimated memory of a pipelined request without its headers. */
+/** Assumed memory of a pipelined request without its headers. */
 const WAITING_REQUEST_BYTES = 3 * 1024;
 
-/** Reads the remainder of a request whose response is complete. */
+/** Reads what is left of a request whose response is complete. */
 type Linger = (response: ServerResponse) => void;
 
-/** One client connection. Pipelined requests wait, because only safe requests may be served concurrently (RFC 9112, 9.3.2). */
+/** A connection of a client. Pipelined requests wait, because only safe ones may be served concurrently (RFC 9112, 9.3.2). */
 export class Connection {
   readonly #socket: Socket;
   readonly #handler: RequestListener;
   readonly #linger: Linger;
-  /** The response to the last request that was passed to the handler. */
+  /** Response to the last request that was passed to the handler. */
   #responding: ServerResponse | null = null;
   #waiting: ServerResponse[] = [];
   readonly #takeMemory: (bytes: number) => Share | null;
-  /** Memory of the waiting requests. */
+  /** Memory of the requests that wait. */
   #memory: Share | null = null;
   #endsAfterResponse = false;
   #lastUrl: string | null = null;
   readonly #pace: ReadPace;
 
-  /** `takeMemory` takes memory for waiting requests; it returns `null` if there is none. */
+  /** @param takeMemory takes memory for requests that wait; returns `null` if there is none */
   constructor(
     socket: Socket,
     handler: RequestListener,
@@ -154,12 +154,12 @@ export class Connection {
     return this.#socket.writableLength;
   }
 
-  /** The response that is being sent or that the handler will send next; `null` if there is none. */
+  /** The response that is being sent, or that the handler will send next; `null`: none. */
   get responding(): ServerResponse | null {
     return this.#responding?.closed === false ? this.#responding : null;
   }
 
-  /** Whether the last response is complete although the body of its request has not ended. */
+  /** Whether the last response is complete, but the body of its request has not ended. */
   get isRespondedEarly(): boolean {
     const last = this.#responding;
     return last?.writableEnded === true && !last.req.complete;
@@ -186,7 +186,7 @@ export class Connection {
     if (this.#waiting.length === WAITING_MAX) this.#socket.destroy();
   }
 
-  /** Closes the connection after the responses to complete requests. Returns whether there are any. Call this after a parse error. */
+  /** Makes the connection close after the responses to all complete requests. Returns whether there are any. Called after a parse error. */
   closeAfterCompleteRequests(): boolean {
     if (this.#waiting.at(-1)?.req.complete === false) this.#memory?.shrink(memoryOf(this.#waiting.pop()!));
     const last = this.#waiting.at(-1) ?? this.responding;
@@ -198,7 +198,7 @@ export class Connection {
   }
 
   /**
-   * Call this when the client has closed its sending side. It may also have disconnected, which the server detects only when it sends. A
+   * Called when the client has closed its sending side. It may have disconnected completely, which the server notices only when it sends. A
    * safe request costs nothing, so it is still answered. Other requests are cancelled.
    */
   onClientEnd(): void {
@@ -207,13 +207,13 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Call this when the connection is closed. */
+  /** Called when the connection is closed. */
   onClosed(): void {
     this.#waiting = [];
     this.#memory?.release();
   }
 
-  /** Returns false if there is no memory for a waiting request. */
+  /** Takes memory for a request that waits. Returns false if there is none. */
   #holdMemory(response: ServerResponse): boolean {
     const bytes = memoryOf(response);
     if (this.#memory !== null) return this.#memory.grow(bytes);
@@ -231,7 +231,7 @@ export class Connection {
     if (this.#pace.isTooSlow(unread, bytesTaken(this.#socket), nowMs)) this.#socket.destroy();
   }
 
-  /** Whether the client has unread bytes, or is still sending a body after its response. */
+  /** Whether the client has not read everything, or still sends a body after its response. */
   #waitsForClient(): boolean {
     return this.#socket.writableLength > 0 || (this.#responding?.closed === true && !this.#responding.req.complete);
   }
@@ -253,7 +253,7 @@ export class Connection {
       return;
     }
     this.#responding = response;
-    // The response is complete, so the rest of the request is not needed.
+    // Once the response is complete, the rest of the request is not needed.
     response.on('prefinish', () => this.#linger(response));
     this.#handler(response.req, response);
   }
@@ -263,7 +263,7 @@ function memoryOf({ req }: ServerResponse): number {
   return req.rawHeaders.reduce((bytes, { length }) => bytes + length, WAITING_REQUEST_BYTES + (req.url ?? '').length);
 }
 
-/** Whether the method is safe (RFC 9110, 9.2.1). */
+/** Whether the method of the request is safe (RFC 9110, 9.2.1). */
 function isSafe({ req }: ServerResponse): boolean {
   return req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
 }
@@ -272,7 +272,7 @@ interface WithHandle {
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
-/** Written bytes that the system has accepted. The socket's `bytesWritten` counts a write of up to 32 MiB only when it is complete. */
+/** Returns the written bytes that the system has accepted. `bytesWritten` would count a write of up to 32 MiB only at its end. */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as unknown as WithHandle;
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;

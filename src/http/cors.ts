@@ -6,7 +6,7 @@ const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((figure) =>
   ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
 );
 
-/** Response headers that a page may read. */
+/** Response headers that web pages may read. */
 const EXPOSED_HEADERS = [
   ...RATE_LIMIT_HEADERS,
   'request-id',
@@ -20,7 +20,7 @@ const EXPOSED_HEADERS = [
 
 const PREFLIGHT_SECONDS = 600;
 
-/** Lets web pages of the allowed origins call the public addresses (Fetch standard, "CORS protocol"). */
+/** Allows web pages of certain origins to call the public addresses (Fetch standard, "CORS protocol"). */
 export class Cors {
   readonly #allowedOrigins: () => readonly string[];
   readonly #exposedHeaders: string;
@@ -30,7 +30,7 @@ export class Cors {
     this.#exposedHeaders = [...EXPOSED_HEADERS, ...callHeaderNames].sort().join(', ');
   }
 
-  /** Sets the headers that let the page read the response. Returns false if its origin is not allowed. */
+  /** Sets headers with which the page can read the response. Returns false if its origin is not allowed. */
   allow(request: IncomingMessage, response: ServerResponse): boolean {
     const allowed = this.#allowedOrigins();
     if (allowed.length === 0) return false;
@@ -43,10 +43,10 @@ export class Cors {
   }
 }
 
-/** Adds the headers to responses of the framework, and responds to preflight requests. No origin is allowed to use the admin API. */
+/** Adds the headers to responses of the framework, and responds to preflight requests. The admin API allows no origin. */
 export function registerCors(app: FastifyInstance, cors: Cors): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // Compares the matched address, because a path has several spellings, such as `//admin` or `/%61dmin`.
+    // Compares the address that was matched, because a path has several spellings, such as `//admin` or `/%61dmin`.
     const isAdmin = app.servedAddresses.envelopeOf(request) === adminEnvelope;
     const isAllowed = !isAdmin && cors.allow(request.raw, reply.raw);
     if (!isAllowed || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
@@ -60,7 +60,7 @@ export function registerCors(app: FastifyInstance, cors: Cors): void {
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST',
         'access-control-max-age': String(PREFLIGHT_SECONDS),
-        // All headers are allowed, because SDKs add their own. The gateway forwards only headers that it knows.
+        // Allows all headers, because SDKs add their own. The gateway forwards only those that it knows.
         ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
       })
       .send();

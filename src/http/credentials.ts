@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** Which headers can contain the API key (contract, section 5). */
+/** In which headers the API key may be (contract, section 5). */
 export type CredentialForms = 'bearer' | 'bearer-or-x-api-key';
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * Returns the API key of a request. The same key may occur several times. If exactly one of the two headers has a key of this gateway
+ * Returns the API key of a request, which may contain it several times. If exactly one of the two headers has a key of this gateway
  * (`isKey`), the other header is ignored, because it may be for another server, such as a proxy.
  *
- * @throws GatewayError `invalidApiKey` if there is no key, if two keys differ, or if `forms` does not allow the header.
+ * @throws GatewayError `invalidApiKey` if there is no key, if two keys differ, or if `forms` does not allow the header
  */
 export function readCredential(
   request: IncomingMessage,
@@ -38,12 +38,12 @@ export function readCredential(
 }
 
 interface CredentialLines {
-  /** One token per Authorization line; `null` for a line that is not `Bearer <token>`. */
+  /** Token of each Authorization line; `null` for a line other than `Bearer <token>`. */
   readonly tokens: readonly (string | null)[];
   readonly apiKeys: readonly string[];
 }
 
-/** Reads the raw lines, because Node's `headers` has only the first Authorization line. */
+/** Reads the raw lines. Node's `headers` has only the first Authorization line. */
 function readLines(lines: readonly string[]): CredentialLines {
   const tokens: (string | null)[] = [];
   const apiKeys: string[] = [];
@@ -58,7 +58,7 @@ function readLines(lines: readonly string[]): CredentialLines {
   return { tokens, apiKeys };
 }
 
-/** If only one of the two headers contains a key of this gateway, removes the other one. */
+/** Removes one of the two headers if only the other one has a key of this gateway. */
 function withoutForeign(lines: CredentialLines, isKey: (text: string) => boolean): CredentialLines {
   const { tokens, apiKeys } = lines;
   if (tokens.length === 0 || apiKeys.length === 0) return lines;

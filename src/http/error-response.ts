@@ -26,7 +26,7 @@ export function renderError(error: GatewayError, requestId: string, envelope: En
   };
 }
 
-/** Reports and renders the error of a failed request. An internal error is also logged; clients do not see its details. */
+/** Reports the error of a failed request and creates the response. An internal error is logged too; clients do not see its details. */
 export function responseToFailure(
   thrown: unknown,
   { id, report }: FailedRequest,
@@ -39,12 +39,12 @@ export function responseToFailure(
   if (error.kind === 'internal') logger.error(details, 'a request failed unexpectedly');
   if (error.kind === 'databaseSilent') logger.error(details, 'the database did not respond to a request');
   report?.failed(error);
-  // Closes the connection, because the client may still send its body, which is not read.
+  // Closes the connection: the client may still send its body, which nobody reads.
   if (isAwaitingContinue(response.req)) response.shouldKeepAlive = false;
   return renderError(error, error.requestId ?? id, envelope, clock.nowMs());
 }
 
-/** Converts errors of the framework according to their status. */
+/** Converts errors of the framework by their status. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const status = (error as { statusCode?: unknown }).statusCode;

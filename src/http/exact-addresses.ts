@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** An address for POST requests, without path parameters. */
+/** An address for POST requests, with a path without parameters. */
 interface ExactAddress {
   readonly path: string;
   readonly envelope: Envelope;
@@ -37,8 +37,8 @@ interface ExactAddressDependencies {
 }
 
 /**
- * Serves paths without the framework, whose routing and hooks take 0.3 of the CPU time of a bare proxy. The framework serves other
- * spellings of a path, such as with `//` or `%2F`, with the same handler.
+ * Serves paths without the framework, whose routing and hooks take 0.3 of the CPU time of a bare proxy. Other spellings of a path, such as
+ * with `//` or `%2F`, are served by the framework with the same handler.
  */
 export class ExactAddresses {
   readonly #dependencies: ExactAddressDependencies;
@@ -63,7 +63,7 @@ export class ExactAddresses {
     });
   }
 
-  /** Returns a request listener that passes requests for other addresses to the framework. */
+  /** Returns a request listener. It passes requests for other addresses to the framework. */
   listener(framework: RequestListener): RequestListener {
     return (request, response) => {
       const address = request.method === 'POST' ? this.#addresses.get(pathOf(request.url!)) : undefined;
@@ -82,7 +82,7 @@ export class ExactAddresses {
     void this.#handle(exchange, address);
   }
 
-  /** Does the work of the framework's hooks. @throws GatewayError if the admission check refuses the request. */
+  /** Does what the framework's hooks do. @throws GatewayError if the gate refuses the request */
   #enter(exchange: Exchange, address: ExactAddress): void {
     const { gate, cors, clientAddresses, openReport } = this.#dependencies;
     const { request, response, id } = exchange;
@@ -98,7 +98,7 @@ export class ExactAddresses {
     return address.handler.handle(exchange).catch((error: unknown) => this.#fail(exchange, address, error));
   }
 
-  /** Reports an error and responds with it, unless a response has begun or the client has disconnected. */
+  /** Reports an error and responds with it, unless a response has begun or the client has left. */
   #fail(exchange: Exchange, { envelope }: ExactAddress, thrown: unknown): void {
     const { response, id } = exchange;
     if (response.headersSent) return;

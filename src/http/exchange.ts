@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpReport } from './http-report.ts';
 
-/** A request and its response, for handlers that bypass the framework. */
+/** A request with its response, for handlers that do not use the framework. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;
   report: HttpReport | null = null;
-  /** Added to every response of `sendJson`, including errors. */
+  /** Headers of every response by `sendJson`, also of errors. */
   headers: Readonly<Record<string, string>> = {};
 
   constructor(request: IncomingMessage, response: ServerResponse, id: string) {
@@ -33,7 +33,7 @@ export class Exchange {
 
 const UNREAD_BYTES_MAX = 64 * 1024;
 
-/** Closes the connection after the response if the unread body may be long: reading it can cost more than a new connection. */
+/** Closes the connection after the response if what is left of the body may be long: reading it can cost more than a new connection. */
 export function closeAfterLongBody({ complete, headers }: IncomingMessage, response: ServerResponse): void {
   if (complete) return;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= UNREAD_BYTES_MAX) return;

@@ -3,11 +3,11 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { AtATime } from '../lib/fair/at-a-time.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** Checks each request before its address is known. */
+/** Checks each request before its address is looked up. */
 export class Gate {
   readonly #isClosing: () => boolean;
   readonly #addresses: ClientAddresses;
-  /** Limits concurrent requests per client behind a trusted proxy, because such a connection serves many clients. */
+  /** Concurrent requests by client, for clients behind a trusted proxy, whose connections serve many of them. */
   readonly #behindProxies: AtATime;
 
   constructor(isClosing: () => boolean, addresses: ClientAddresses, perClientMax: number) {
@@ -16,7 +16,7 @@ export class Gate {
     this.#behindProxies = new AtATime(perClientMax);
   }
 
-  /** Returns why a request is refused; `null` if it is admitted. */
+  /** Returns why a request is refused; `null`: it is not. */
   judge(request: IncomingMessage, response: ServerResponse): GatewayError | null {
     if (this.#isClosing()) return new GatewayError('shuttingDown', { headers: { connection: 'close' } });
     const { headers, socket } = request;
@@ -29,18 +29,18 @@ export class Gate {
       }
       response.once('close', leave);
     }
-    // A request to upgrade to h2c may be ignored (RFC 9110, 7.8), but a WebSocket client cannot continue over HTTP.
+    // A request to upgrade to h2c may be ignored (RFC 9110, 7.8), but a client of WebSocket cannot go on with HTTP.
     if (headers.upgrade?.toLowerCase() !== 'websocket') return null;
     return new GatewayError('upgradeRefused', { headers: { upgrade: 'HTTP/1.1', connection: 'close' } });
   }
 }
 
-/** Whether all HTTP implementations interpret the head alike. Node's parser also accepts ambiguous heads, and the versions 0.9 and 2.0. */
+/** Whether all HTTP implementations read the request head alike. Node's parser also accepts ambiguous ones, and versions 0.9 and 2.0. */
 function isUnambiguous({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
   const isSupported = httpVersion === '1.1' || httpVersion === '1.0';
   const coding = headers['transfer-encoding'];
   const isFramed = coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion === '1.1');
-  // RFC 9112, 3.2: exactly one Host in HTTP/1.1, and at most one in HTTP/1.0.
+  // RFC 9112, 3.2: one Host header in HTTP/1.1, and at most one in HTTP/1.0.
   const hasHost = headers.host === undefined ? httpVersion !== '1.1' : countHosts(rawHeaders) === 1;
   return isSupported && isFramed && hasHost;
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 
 export interface Readiness {
-  /** Whether the database responds, and neither this node nor any of its workers is shutting down. */
+  /** Whether the database responds, and neither this node nor one of its workers is shutting down. */
   readonly isReady: boolean;
-  /** For operators: why the node is not ready, or problems of a ready node. */
+  /** Text for operators: why the node is not ready, or problems of a ready node. */
   readonly detail: readonly string[];
 }
 
@@ -11,7 +11,7 @@ const NAMED = { name: 'faregate', status: 'ok' };
 
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** `pagePath`: the page to which `/` redirects browsers. */
+/** @param pagePath the page to which browsers are redirected from `/` */
 export function registerHealth(app: FastifyInstance, readReadiness: ReadReadiness, pagePath?: string): void {
   const get = ['GET', 'HEAD'];
   const config = { kind: 'health' } as const;

@@ -4,7 +4,7 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { canonicalAddress } from '../lib/ip-address.ts';
 import type { ClientAddresses } from './client-address.ts';
 
-/** The purpose of a request. `connection`: a refused connection, without a request. */
+/** What a request is for. `connection`: a connection that was refused, without a request. */
 export type RequestKind =
   | 'call'
   | 'estimate'
@@ -19,11 +19,11 @@ export type RequestKind =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent: `unknown`. */
+    /** Absent: the kind is `unknown`. */
     kind?: RequestKind;
-    /** Part of the report even if the request is refused before it is read. */
+    /** Operation of the address. Reports contain it even if the request is refused before it is read. */
     operation?: string;
-    /** Absent: the path pattern of the router. */
+    /** Pattern of the path; absent: that of the router. */
     path?: string;
   }
   interface FastifyRequest {
@@ -31,7 +31,7 @@ declare module 'fastify' {
   }
 }
 
-/** What is known when a request arrives. */
+/** What is known of a request when it arrives. */
 export type Arrival = Readonly<
   Pick<HttpReport, 'requestId' | 'clientRequestId' | 'method' | 'path' | 'kind' | 'operation' | 'clientAddress'> &
     Pick<HttpReport, 'traceparent' | 'tracestate'>
@@ -39,24 +39,24 @@ export type Arrival = Readonly<
 
 export type OpenHttpReport = (arrival: Arrival) => HttpReport;
 
-/** A request and its response, for reporting. `over` is called once, when the response is closed and all work for the request has ended. */
+/** What is reported about a request. `over` is called once, when the response is closed and all work for the request has ended. */
 export abstract class HttpReport {
   readonly requestId: string;
-  /** The id that the client gave the request; `null` if it is missing or invalid. */
+  /** Request id that the client gave; `null`: none, or an invalid one. */
   readonly clientRequestId: string | null;
-  /** `null` if the request could not be parsed. */
+  /** `null`: the request could not be parsed. */
   readonly method: string | null;
-  /** The pattern of the address, such as `/v1/models/:model`; `null` for an unknown address. */
+  /** Pattern of the address, such as `/v1/models/:model`; `null`: unknown address. */
   path: string | null;
   kind: RequestKind;
-  /** The operation, if the request is a call, an estimate or a query. */
+  /** Operation, if the request is a call, an estimate or a query; otherwise `null`. */
   readonly operation: string | null;
-  /** The client's own address, even behind trusted proxies; empty if unknown. */
+  /** Address of the client itself, also behind trusted proxies; empty if unknown. */
   readonly clientAddress: string;
-  /** The client's W3C trace context, not validated. */
+  /** W3C trace context of the client. It was not validated. */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The status that was sent; `null` if there was no response. */
+  /** Status that was sent; `null`: there was no response. */
   status: number | null = null;
   isWhole = false;
   errorKind: ErrorKind | null = null;
@@ -64,7 +64,7 @@ export abstract class HttpReport {
   errorMessage: string | null = null;
   errorParam: string | null = null;
   #statusPastResponse: number | null = null;
-  /** Number of pending parts: the response, and work that can outlast it. */
+  /** What is still pending: the response, and work that can last longer. */
   #open = 1;
 
   constructor(arrival: Arrival) {
@@ -86,12 +86,12 @@ export abstract class HttpReport {
     this.errorParam = error.param;
   }
 
-  /** Records a response that was written directly to the socket, because the request was broken. */
+  /** Records a response that was written directly to the socket because the request was broken. */
   sentPastResponse(status: number): void {
     this.#statusPastResponse = status;
   }
 
-  /** Call this when work begins that can outlast the response, such as a call. Call `leave` when it ends. */
+  /** Called when work begins that can last longer than the response, such as a call. `leave` is called at its end. */
   enter(): void {
     this.#open++;
   }
@@ -100,7 +100,7 @@ export abstract class HttpReport {
     this.#end();
   }
 
-  /** `status`: `null` if nothing was sent through the response object. */
+  /** @param status `null` if nothing was sent by the response object */
   closed(status: number | null, isWhole: boolean): void {
     this.status = status ?? this.#statusPastResponse;
     this.isWhole = isWhole || (status === null && this.status !== null);
@@ -116,19 +116,19 @@ export abstract class HttpReport {
 
 const REPORT = Symbol('report');
 
-/** A property is used because a `WeakMap` would move each report, and everything it references, to the old generation. */
+/** A response with its report as a property: a `WeakMap` would move every report, and all that it references, to the old generation. */
 interface ReportedResponse extends ServerResponse {
   [REPORT]?: HttpReport;
 }
 
-/** `null` if no report is kept. */
+/** Returns the report of a response; `null`: there is none. */
 export function reportOfResponse(response: ReportedResponse): HttpReport | null {
   return response[REPORT] ?? null;
 }
 
 type ReportedAddress = Pick<Arrival, 'path' | 'kind' | 'operation'>;
 
-/** The `close` event of the response closes the report in every case. */
+/** Opens a report. The `close` event of the response closes it in any case. */
 export function reportRequest(
   request: IncomingMessage,
   response: ReportedResponse,
@@ -138,7 +138,7 @@ export function reportRequest(
   open: OpenHttpReport,
 ): HttpReport {
   const { headers } = request;
-  // Node joins repeated headers of these names into one string.
+  // Node joins repeated headers of these names to one string.
   const { traceparent = null, tracestate = null } = headers as Record<string, string | undefined>;
   const report = open({
     requestId,
@@ -157,12 +157,12 @@ export function reportRequest(
 }
 
 function closeReport(this: ReportedResponse): void {
-  // `writableFinished` stays false for a request that was injected without a socket.
+  // If a request was injected without a socket, `writableFinished` stays false.
   const isWhole = this.writableFinished || (this.writableEnded && this.socket?.destroyed === false);
   this[REPORT]!.closed(this.headersSent ? this.statusCode : null, isWhole);
 }
 
-/** For a refused connection, or for bytes that are not HTTP. */
+/** Opens a report for a refused connection, or for bytes that are no HTTP. */
 export function reportWithoutRequest(
   kind: RequestKind,
   peerAddress: string | undefined,

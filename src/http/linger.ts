@@ -2,23 +2,23 @@ import type { ServerResponse } from 'node:http';
 import type { QueuedItem } from '../lib/fair/fair-queue.ts';
 import { PeriodBudget } from '../lib/fair/period-budget.ts';
 
-/** Limits for reading the rest of a request after its response. `idleTimeoutMs`: the time without a byte. */
+/** Limits for reading the rest of a request after its response. `idleTimeoutMs`: maximum time without a byte. */
 export interface LingerLimits {
   readonly sizeBytesMax: number;
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
 }
 
-/** Allow a client to send a body of the usual maximum size completely before it reads the response. */
+/** Limits with which a client can send a body of the usual maximum size completely before it reads the response. */
 export const LINGER_LIMITS: LingerLimits = { sizeBytesMax: 64 * 2 ** 20, timeoutMs: 10_000, idleTimeoutMs: 5_000 };
 
-/** Budget per period, and maximum of resumed connections per period: together at most 8 chunks of 64 KiB, some 50 MB/s. */
+/** Budget of a period. Together with the maximum of resumed connections, this is at most 8 chunks of 64 KiB per period, some 50 MB/s. */
 const CHUNKS_MAX = 4;
 const PERIOD_MS = 10;
 
 /**
- * The budget of all lingering connections of a server. Without it, reading megabytes of refused uploads delays new connections, of which
- * the server accepts only one per iteration of the event loop.
+ * Creates the budget for all connections of a server whose rest is read. Otherwise, megabytes of refused uploads would delay new
+ * connections, of which the server accepts only one per iteration of the event loop.
  */
 export function createLingerBudget(): PeriodBudget {
   return new PeriodBudget({
@@ -32,9 +32,9 @@ export function createLingerBudget(): PeriodBudget {
  * Reads and discards the rest of a request, within the limits. Call this for every response before it ends.
  *
  * If the gateway closes a connection while the client still sends, the connection is reset, and the client may lose the response (RFC 9112,
- * 9.6). Therefore only the sending side is closed until the rest has arrived. At a limit, the connection is destroyed.
+ * 9.6). So only the sending side is closed until the rest has arrived. At a limit, the connection is destroyed.
  *
- * @param network the client's network, the tenant of the budget
+ * @param network the client's network, which is the tenant of the budget
  */
 export function lingerAfter(
   response: ServerResponse,
@@ -87,7 +87,7 @@ export function lingerAfter(
   };
   socket.once('close', stop);
   request.on('data', onData).once('end', onEnd);
-  // Discards the buffered bytes. Without a reader, Node would discard the rest itself, without a limit.
+  // Discards the bytes in the buffer. Without a reader, Node itself would discard the rest, without limits.
   while (request.read() !== null);
   request.resume();
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 const IDLE_SWEEP_MS = 50;
 
-/** Stops listening. Idle connections are closed at once, busy ones after their response, and all others after the timeout. */
+/** Stops listening. Idle connections are closed at once, busy ones after their response, and all of them after the timeout. */
 export async function closeServer(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const closed = app.close();
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
@@ -21,7 +21,7 @@ export function addressOf(app: FastifyInstance, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Uses the configured port if the server does not listen yet. */
+/** Returns the URL of the server, with the configured port if it does not listen yet. */
 export function ownUrl(app: FastifyInstance, { host, port }: { readonly host: string; readonly port: number }): string {
   return app.server.address() === null ? `http://${host}:${port}` : addressOf(app, host);
 }

@@ -1,16 +1,16 @@
-/** Bytes that a client must read within its time limit: some 200 bytes/s by default. */
+/** Bytes that a client must read within its time limit, by default about 200 bytes/s. */
 const TAKEN_BYTES_MIN = 64 * 1024;
-/** A client with many unread bytes must read at least this fraction of them within its time limit. */
+/** Share of its unread bytes that a client must read within its time limit, if it has many. */
 const TAKEN_PART_MIN = 1 / 64;
-/** Up to this many unread bytes, the time limit is the idle time. Above, the limit is inversely proportional to the number of bytes. */
+/** Up to this many unread bytes, the time limit is the idle time. With more, it becomes shorter in proportion. */
 const FULL_TIME_BYTES = 256 * 1024;
-/** Shortest time limit as a fraction of the idle time: ten seconds by default. */
+/** Shortest time limit, as a share of the idle time: ten seconds by default. */
 const TIME_PART_MIN = 1 / 30;
-/** A client with more than `SMALL_BYTES` unread bytes is treated as if it had at least this fraction of the unread bytes of all clients. */
+/** Above this many unread bytes, a client counts as having at least the share below of the unread bytes of all clients. */
 const SMALL_BYTES = 64 * 1024;
 const PART_OF_ALL = 1 / 16;
 
-/** Checks within a client's time limit, so that a stall is detected at most a quarter of the limit late. */
+/** Checks per time limit. A client that stalls is detected at most a quarter of the limit too late. */
 const CHECKS = 4;
 const CHECK_MS_MAX = 1_000;
 
@@ -18,7 +18,7 @@ export function checkEveryMs(idleTimeoutMs: number): number {
   return Math.max((idleTimeoutMs * TIME_PART_MIN) / CHECKS, Math.min(idleTimeoutMs / CHECKS, CHECK_MS_MAX));
 }
 
-/** Bytes that were written but not read: of one client, and of all clients. */
+/** Bytes that were written but not read: those of one client, and those of all clients. */
 export interface Unread {
   readonly bytes: number;
   readonly allBytes: number;
@@ -26,11 +26,11 @@ export interface Unread {
 
 /**
  * Decides whether a client reads fast enough: the next 64 KiB, or a 64th of its unread bytes, within a time limit. The more bytes are
- * unread, the shorter the limit, so that the product of occupied memory and time is bounded. Pure: callers pass the time.
+ * unread, the shorter is the limit, so that the product of used memory and time is bounded. Pure: callers pass the time.
  */
 export class ReadPace {
   readonly #idleTimeoutMs: number;
-  /** When the client last had read enough; `null` if nothing is unread. */
+  /** When the client last had read enough; `null`: nothing is unread. */
   #sinceMs: number | null = null;
   #takenBytes = 0;
 
@@ -43,7 +43,7 @@ export class ReadPace {
     this.#sinceMs = null;
   }
 
-  /** `takenBytes`: the bytes that the client has read on this connection. */
+  /** @param takenBytes what the client has read on this connection */
   isTooSlow(unread: Unread, takenBytes: number, nowMs: number): boolean {
     const needed = Math.max(TAKEN_BYTES_MIN, unread.bytes * TAKEN_PART_MIN);
     if (this.#sinceMs === null || takenBytes - this.#takenBytes >= needed) {

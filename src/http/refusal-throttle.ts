@@ -4,21 +4,21 @@ import { type Part, partOf, partOfRate, WHOLE } from '../lib/part.ts';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 import { rememberRecent } from '../lib/recent.ts';
 
-/** Refusals per second, and in a burst, that are sent without delay. */
+/** Refusals that are sent without delay: this many at once, and this many per second. */
 export const REFUSALS_PER_SECOND = 100;
 const RATE = { burst: REFUSALS_PER_SECOND, everyMs: 1_000 / REFUSALS_PER_SECOND };
 /** Maximum delay of a refusal, and how long the same refusal is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
-/** Maximum numbers of delayed refusals: of one subject, and of all. Further refusals are sent at once and close the connection. */
+/** Maximum number of delayed refusals of one subject; the next one is that of all. Others are sent at once and close the connection. */
 const HELD_MAX_EACH = 500;
 const HELD_MAX = 2_000;
-/** Maximum number of subjects. Above it, the subject that was refused least recently is forgotten. */
+/** Maximum number of remembered subjects. Above it, the one with the oldest refusal is forgotten. */
 const SUBJECTS_MAX = 10_000;
-/** Maximum number of remembered refusals of one subject. Above it, the oldest is forgotten. */
+/** Maximum number of remembered refusals of a subject. Above it, the oldest one is forgotten. */
 const REMEMBERED_MAX = 16;
 
 /**
- * Delays the refusals of a subject that exceeds a rate by up to a second, and repeats the same refusal from memory without a query. A
+ * Delays the refusals of a subject that exceeds a rate, by up to a second, and repeats the same refusal from memory without a query. A
  * subject is an account, or an address from which somebody guesses credentials.
  */
 export class RefusalThrottle {
@@ -29,7 +29,7 @@ export class RefusalThrottle {
   readonly #subjects = rememberRecent<Subject>(SUBJECTS_MAX);
   #held = 0;
 
-  /** `nowMs`: a monotonic clock. `part`: this process's share of the rate and of the delayed refusals. */
+  /** `nowMs`: a monotonic clock. `part`: this process's share of the rate and of delayed refusals. */
   constructor(nowMs: () => number, part: Part = WHOLE) {
     this.#nowMs = nowMs;
     this.#rate = partOfRate(RATE, part);
@@ -38,8 +38,8 @@ export class RefusalThrottle {
   }
 
   /**
-   * Counts a refusal with a weight of `cost`. Resolves when the refusal can be sent: with false if too many are delayed, so that this one
-   * is sent at once and the caller should close the connection.
+   * Counts a refusal with the weight `cost`. Resolves when it can be sent: with false if too many are delayed, so that it is sent at once
+   * and the caller should close the connection.
    */
   async hold(name: string, cost: number): Promise<boolean> {
     const subject = this.#subjectOf(name);
@@ -47,7 +47,7 @@ export class RefusalThrottle {
     const repaidAtMs = debtAfter(subject.repaidAtMs, this.#rate, nowMs, cost);
     const aheadMs = overMs(repaidAtMs, this.#rate, nowMs);
     const heldMs = Math.min(aheadMs, HELD_MS_MAX);
-    // Limits the debt beyond the burst to the amount that the longest delay repays.
+    // Limits the debt to a burst plus what the longest delay repays.
     subject.repaidAtMs = repaidAtMs - (aheadMs - heldMs);
     if (heldMs <= 0) return true;
     const leave = this.#held < this.#heldMax ? this.#heldEach.take(name) : null;
@@ -67,31 +67,31 @@ export class RefusalThrottle {
     return this.#held >= this.#heldMax || this.#heldEach.isFull(name);
   }
 
-  /** Remembers the refusal that a subject got at a place in the code. */
+  /** Remembers a refusal of a subject and the place in the code that caused it. */
   remember(name: string, place: string, error: GatewayError): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
     const isTooOften = overMs(subject.repaidAtMs, this.#rate, this.#nowMs()) >= 0;
     if (!isTooOften || this.recall(name, place) !== null) return;
-    // Each refusal is remembered for a second, so the oldest expires first.
+    // Every refusal is remembered for a second, so the oldest one expires first.
     subject.refusals ??= new Map();
     subject.refusals.delete(place);
     subject.refusals.set(place, { error, untilMs: this.#nowMs() + HELD_MS_MAX });
     if (subject.refusals.size > REMEMBERED_MAX) subject.refusals.delete(subject.refusals.keys().next().value!);
   }
 
-  /** Returns the refusal that the subject got at this place within the last second, or `null`. */
+  /** Returns the refusal that the subject got at this place within the last second; `null`: none. */
   recall(name: string, place: string): GatewayError | null {
     const refusal = this.#subjects.get(name)?.refusals?.get(place);
     return refusal !== undefined && this.#nowMs() < refusal.untilMs ? refusal.error : null;
   }
 
-  /** Call this when a change may affect the refusals of a subject. */
+  /** Call this when a change may affect refusals of a subject. */
   forget(name: string): void {
     this.#subjects.get(name)?.refusals?.clear();
   }
 
-  /** Call this when a change may affect the refusals of any subject. */
+  /** Call this when a change may affect refusals of any subject. */
   forgetAll(): void {
     for (const subject of this.#subjects.values()) subject.refusals?.clear();
   }
@@ -107,7 +107,7 @@ export class RefusalThrottle {
 }
 
 interface Subject {
-  /** The time at which the subject's debt is repaid; see `debtAfter`. */
+  /** When the debt of the subject is repaid; see `debtAfter`. */
   repaidAtMs: number;
   refusals: Map<string, { readonly error: GatewayError; readonly untilMs: number }> | null;
 }

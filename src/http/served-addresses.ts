@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Finds served paths, also for requests whose method no route accepts. */
+    /** Finds served paths, also for a request whose method no route accepts. */
     readonly servedAddresses: ServedAddresses;
   }
 }
@@ -16,39 +16,39 @@ interface ServedAddress {
   readonly envelope: Envelope;
 }
 
-/** Shared by the server's router and `ServedAddresses`, so that both match the same paths. */
+/** Options of the server's router and of `ServedAddresses`, so that both match the same paths. */
 export const ROUTER_OPTIONS = {
   ignoreTrailingSlash: true,
   ignoreDuplicateSlashes: true,
   maxParamLength: 512,
 } as const;
 
-/** Converts a path to the router's syntax. A model id at the end may contain slashes, literal or as `%2F`. */
+/** Converts a path to the syntax of the router. A model id at its end may contain slashes, as `/` or as `%2F`. */
 export function routedPath(path: string): string {
   return path.replace(/:model$/, '*');
 }
 
-/** The served paths with any method. Routes for the thirty other methods of each path would take a tenth of a second at every start. */
+/** Finds served paths for any method. With routes for all thirty other methods, every start would take a tenth of a second longer. */
 export class ServedAddresses {
   readonly #paths = findMyWay(ROUTER_OPTIONS);
 
   add(address: ServedAddress): void {
-    // The router needs some method; `GET` has no meaning here.
+    // The router requires a method; `GET` has no meaning here.
     this.#paths.on('GET', routedPath(address.path), () => undefined, address);
   }
 
-  /** Returns the error format of the requested path, even if its method is not allowed. */
+  /** Returns the error format of the requested path, even if the method is not allowed. */
   envelopeOf({ routeOptions, url, headers }: FastifyRequest): Envelope | undefined {
     const envelope = routeOptions?.config?.envelope ?? this.#find(url)?.envelope;
     return envelope?.forClient?.(headers) ?? envelope;
   }
 
-  /** Returns the pattern of the path, or `null` if it is not served. */
+  /** Returns the pattern of a path; `null`: it is not served. */
   pathOf(url: string): string | null {
     return this.#find(url)?.path ?? null;
   }
 
-  /** @throws GatewayError 405 with `Allow` if `url` is served with other methods. */
+  /** Checks a URL without a route. @throws GatewayError 405 with `Allow` if it is served with other methods */
   refuseOtherMethod(url: string): void {
     const address = this.#find(url);
     if (address === null) return;
@@ -63,7 +63,7 @@ export class ServedAddresses {
   }
 }
 
-/** Merges the endpoints of a path into one entry with several methods. */
+/** Merges endpoints with the same path to one entry with several methods. */
 export function groupMethods(
   served: readonly { readonly method: string; readonly path: string; readonly envelope: Envelope }[],
 ): ServedAddress[] {

@@ -20,7 +20,7 @@ import { originForm, type UnknownAddresses } from './unknown-addresses.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The format of error responses. */
+    /** Format of error responses. */
     envelope?: Envelope;
   }
 }
@@ -33,28 +33,28 @@ interface ServerOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** If true, requests on open connections are refused, so that clients use another node. */
+  /** Whether requests on open connections are refused, so that clients use another node. */
   readonly isClosing: () => boolean;
   readonly unknownAddresses: UnknownAddresses;
   readonly limits: ServerLimits;
   /** Absent: pages of other origins cannot read responses. */
   readonly cors?: Cors;
-  /** Absent: no reports are kept. */
+  /** Creates a report for each request; absent: there are no reports. */
   readonly openReport?: OpenHttpReport;
 }
 
-/** Agents send large metadata headers; Node's default limit is 16 KiB. */
+/** Maximum size of headers. Agents send large headers with metadata; Node's default is 16 KiB. */
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Longer than load balancers keep idle connections, so that they never reuse a connection that the gateway is closing. */
+/** Load balancers keep idle connections for less time, so they never use one that the gateway is closing. */
 const KEEP_ALIVE_MS = 75_000;
-/** Idle time after which the system sends TCP keep-alive probes. */
+/** Idle time after which the system sends probes (TCP keep-alive). */
 const PROBE_AFTER_MS = 60_000;
-/** Longest interval between checks for overdue headers. */
+/** Maximum time between two checks for headers that are overdue. */
 const HEADERS_CHECK_MS_MAX = 30_000;
-/** Maximum number of header lines: twice Node's default. */
+/** Maximum number of header lines, twice Node's default. */
 const HEADER_LINES_MAX = 2000;
 
-/** Replaces the framework's schema compilers, which are 100 modules. No address has a schema. */
+/** Replaces the framework's compilers of schemas, which are 100 modules. No address has a schema. */
 function compileNothing(): () => never {
   return () => {
     throw new Error('addresses must not have schemas for the framework');
@@ -87,7 +87,7 @@ export function createHttpServer(options: ServerOptions): FastifyInstance {
   app.decorate('servedAddresses', servedAddresses);
   app.decorate('exactAddresses', exactAddresses);
 
-  // Endpoints check the credential before they read a body. The framework would check the content type first.
+  // The framework would check the content type first. Instead, endpoints check the credential before they read a body.
   for (const method of METHODS) {
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
@@ -138,9 +138,9 @@ function createNodeServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: limits.headerTimeout,
     connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, Math.ceil(limits.headerTimeout / 2)),
-    // The total time of an upload is not limited; `readBody` checks that it makes progress.
+    // The time of an upload as a whole is not limited; `readBody` checks that it makes progress.
     requestTimeout: 0,
-    // `gate.judge` refuses requests without a Host header instead, with an error in the format of the address.
+    // Node does not refuse requests without a Host header, because `gate.judge` does so, with an error in the format of the address.
     requireHostHeader: false,
     noDelay: true,
     keepAlive: true,
@@ -157,7 +157,7 @@ function createNodeServer(
     markAwaitingContinue(request);
     server.emit('request', request, response);
   });
-  // RFC 9110, 10.1.1: unknown expectations may be ignored.
+  // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   return server;
 }

@@ -12,30 +12,31 @@ import { decoderBytes } from './body-decoder.ts';
 export interface SpooledBody {
   readonly sizeBytes: number;
   /**
-   * Reads the bytes from `start` up to `end`. May be called several times, such as for another attempt. The caller may keep the buffers.
-   * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`.
+   * Reads the bytes from `start` up to `end`. May be called several times, for example for another attempt. The caller may keep the
+   * buffers.
+   * @throws GatewayError `internal` if the disk fails; RangeError; Error after `remove`
    */
   read(start?: number, end?: number): AsyncIterable<Buffer>;
-  /** Frees the disk space. Idempotent; never rejects. */
+  /** Frees the disk space. May be called repeatedly; never rejects. */
   remove(): Promise<void>;
 }
 
 export interface SpoolLimits extends BodyLimits {
-  /** Created if missing. */
+  /** Directory for the files; it is created if it is missing. */
   readonly directory: string;
 }
 
 interface SpoolFile {
   readonly handle: FileHandle;
-  /** `null` if the file is unlinked and disappears when its handle is closed. */
+  /** Path of the file; `null` if it is unlinked, so that it disappears when its handle is closed. */
   readonly path: string | null;
 }
 
 /**
- * Writes a body to disk, decoded. `consume` gets each chunk before it is stored; the chunk is valid only during the call. The caller must
- * call `remove`.
+ * Decodes a body and writes it to disk. `consume` gets each chunk before it is stored; the chunk is valid only during the call. The caller
+ * must call `remove`.
  *
- * @throws GatewayError as `readBody` does, `internal` if the disk fails, and errors of `consume`. The file is removed then.
+ * @throws GatewayError as `readBody` does, `internal` if the disk fails, and errors of `consume`. The file is then removed.
  */
 export async function spoolBody(
   request: IncomingMessage,
@@ -56,7 +57,7 @@ export async function spoolBody(
   }
 }
 
-/** Like `spoolBody`, with a file that is already open. */
+/** Does the same as `spoolBody`, with an open file. */
 export async function spoolInto(
   file: SpoolFile,
   body: OpenBody,
@@ -80,9 +81,9 @@ export async function spoolInto(
   }
 }
 
-/** Memory of a spooled body while it arrives: two blocks, and one or two chunks in transit. */
+/** Memory for a body while it arrives: two blocks, and one or two chunks on their way. */
 const ARRIVING_BYTES = 384 * 1024;
-/** Disk space for a body of unknown size is allocated in steps of this size. */
+/** Disk space for a body of unknown size is taken in steps of this size. */
 const SPACE_STEP_BYTES = 1024 * 1024;
 
 /** Space of one body: on disk, and in memory while it arrives. */
@@ -105,7 +106,7 @@ class SpoolSpace {
     this.#isChecked = this.isLarge;
   }
 
-  /** Allocates the space that is known from the request head. @throws GatewayError `overloaded`, as `grow` does. */
+  /** Takes the space that the request head shows to be necessary. @throws GatewayError `overloaded`, as `grow` does */
   needAtOnce(): void {
     const { announcedBytes, encoding } = this.#body;
     this.#memory?.need(ARRIVING_BYTES + (encoding === null ? 0 : decoderBytes(encoding, 0)), true);
@@ -114,7 +115,7 @@ class SpoolSpace {
     this.#disk?.need(announcedBytes);
   }
 
-  /** Allocates space for received bytes. Returns a promise if a precheck is needed; the caller must wait for it. */
+  /** Takes space for received bytes. If a precheck is necessary, returns a promise, for which the caller must wait. */
   grow(sizeBytes: number): Promise<void> | null {
     const { encoding } = this.#body;
     this.#sizeBytes += sizeBytes;
@@ -139,10 +140,10 @@ class SpoolSpace {
   }
 }
 
-/** The process id of the creator, and a part that cannot be guessed. */
+/** Name of a file: the process id of its creator, and a part that nobody can guess. */
 const SPOOL_FILE = /^upload-(\d+)-[0-9a-f]{32}\.part$/;
 
-/** @throws GatewayError `internal` if the disk fails. */
+/** Creates a file. @throws GatewayError `internal` if the disk fails */
 export async function openSpoolFile(directory: string): Promise<SpoolFile> {
   const path = join(directory, `upload-${process.pid}-${randomBytes(16).toString('hex')}.part`);
   const create = () => open(path, 'wx+', 0o600);
@@ -158,7 +159,7 @@ export async function openSpoolFile(directory: string): Promise<SpoolFile> {
   }
 }
 
-/** Unlinks an open file, so that its space is freed even if the process is killed. Returns the path if the platform cannot do this. */
+/** Unlinks an open file, so that its space is freed even if the process is killed. Returns its path if the platform cannot do this. */
 async function unlinkOpen(path: string): Promise<string | null> {
   try {
     await unlink(path);
@@ -175,8 +176,8 @@ async function freeSpoolFile({ handle, path }: SpoolFile): Promise<void> {
 }
 
 /**
- * Removes the files of ended processes, and returns their number. Call this before the first upload: files with the id of this process are
- * removed too, because in a container each process has the same id.
+ * Removes files of processes that have ended, and returns their number. Call this before the first upload: files with the id of this
+ * process are removed too, because in a container each process has the same id.
  *
  * A file may belong to a process of another machine that shares the directory. Where open files can be unlinked, such a file has no name
  * any more; elsewhere its removal fails.
@@ -203,21 +204,21 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM means that the process exists and runs as another user.
+    // EPERM means that the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** One block is filled while the other is written. */
+/** Size of a block. While one is filled, another one is written. */
 export const BLOCK_BYTES = 128 * 1024;
 
-/** Gathers chunks into blocks, so that a client that sends tiny chunks needs no additional memory or writes. */
+/** Collects chunks in blocks, so that a client that sends tiny chunks needs no more memory or writes than others. */
 class BlockWriter {
   readonly #handle: FileHandle;
   #filling = Buffer.allocUnsafe(BLOCK_BYTES);
   #filledBytes = 0;
   #spare = Buffer.allocUnsafe(BLOCK_BYTES);
-  /** Resolves when the pending write of a block is complete. */
+  /** Resolves when the block that is being written is complete. */
   #writing: Promise<void> = Promise.resolve();
   #sizeBytes = 0;
 
@@ -225,13 +226,13 @@ class BlockWriter {
     this.#handle = handle;
   }
 
-  /** Copies the chunk. The caller must wait for a returned promise before the next chunk; it rejects if the disk has failed. */
+  /** Copies a chunk. If a promise is returned, the caller must wait for it before the next chunk; it rejects if the disk has failed. */
   write(chunk: Buffer): Promise<void> | null {
     const taken = this.#fill(chunk);
     return taken === chunk.length && this.#filledBytes < BLOCK_BYTES ? null : this.#writeOn(chunk.subarray(taken));
   }
 
-  /** Writes the remaining bytes. Returns the total number of bytes. */
+  /** Writes the remaining bytes. Returns the number of all bytes. */
   async end(): Promise<number> {
     await this.#writeBlock();
     await this.#writing;
@@ -249,7 +250,7 @@ class BlockWriter {
     return taken;
   }
 
-  /** Starts to write the filled block when the previous block has been written. */
+  /** Writes the full block once the previous one was written. */
   async #writeBlock(): Promise<void> {
     await this.#writing;
     const block = this.#filling.subarray(0, this.#filledBytes);
@@ -257,12 +258,12 @@ class BlockWriter {
     this.#filledBytes = 0;
     this.#sizeBytes += block.length;
     this.#writing = writeWhole(this.#handle, block);
-    // The next call awaits this promise and gets the error. Until then, a rejection must not count as unhandled.
+    // The next call awaits this promise and gets its error. Until then, the rejection must not count as unhandled.
     this.#writing.catch(() => undefined);
   }
 }
 
-/** Repeats the write until all bytes are written, because a nearly full disk may accept only some of them. */
+/** Writes until all bytes are written: a nearly full disk may accept only some of them at a time. */
 async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
   try {
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;

@@ -1,12 +1,12 @@
-/** Bytes, as sent, that count as progress: some 270 bytes/s with the default idle time. */
+/** Bytes, as sent, that count as progress: about 270 bytes/s with the default idle time. */
 const PROGRESS_BYTES_MIN = 8 * 1024;
-/** Average rate that an upload must have after the grace time, in bytes per second. */
+/** Average bytes per second that an upload must reach after the grace time. */
 const RATE_BYTES_MIN = 1024;
 const RATE_GRACE_MS = 30_000;
 
 /**
- * Decides whether a body arrives fast enough: 8 KiB within each idle time, and 1 KiB/s on average after half a minute. Time during which
- * the gateway pauses the client does not count. Pure: callers pass the time.
+ * Decides whether a body arrives fast enough: 8 KiB within each idle time, and 1 KiB/s on average after half a minute. Time in which the
+ * gateway pauses the client does not count. Pure: callers pass the time.
  */
 export class UploadPace {
   readonly #idleTimeoutMs: number;
@@ -15,7 +15,7 @@ export class UploadPace {
   #pausedSinceMs: number | null = null;
   #arrivedBytes = 0;
   #progressBytes = 0;
-  /** In the client's time, which excludes pauses. */
+  /** Time of the last progress, on a clock that stops while the client is paused. */
   #progressAtMs = 0;
 
   constructor(idleTimeoutMs: number, nowMs: number) {
@@ -44,7 +44,7 @@ export class UploadPace {
     return this.#pausedSinceMs !== null;
   }
 
-  /** Time in milliseconds until the client is too slow if no byte arrives; 0 or less if it is too slow. */
+  /** Returns the milliseconds until the client is too slow if no byte arrives; 0 or less: it is too slow. */
   leftMs(nowMs: number): number {
     const rateDueMs = Math.max(RATE_GRACE_MS, (this.#arrivedBytes / RATE_BYTES_MIN) * 1_000);
     return Math.min(this.#progressAtMs + this.#idleTimeoutMs, rateDueMs) - this.#clientMs(nowMs);

@@ -1,11 +1,11 @@
 import { type FileHandle, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { makeDurableDirectory, syncDirectory } from '../lib/files/durable-files.ts';
 
-/** An open file, with offsets in bytes. Every operation fails with the system's own error. */
+/** An open file; offsets are in bytes. Every operation fails with the system's own error. */
 export interface DiskFile {
-  /** Returns the number of written bytes, which can be less than the size of `bytes`. */
+  /** Writes bytes. Returns how many were written, which can be fewer than `bytes` has. */
   write(bytes: Buffer, offset: number): Promise<number>;
-  /** Returns the number of read bytes, which can be less than the size of `into`; 0 at the end of the file. */
+  /** Reads bytes. Returns how many were read, which can be fewer than `into` can hold; 0 at the end of the file. */
   read(into: Buffer, offset: number): Promise<number>;
   /** Resolves when all written bytes are on the disk. */
   sync(): Promise<void>;
@@ -15,29 +15,29 @@ export interface DiskFile {
 }
 
 interface FileFacts {
-  /** Equal for two names, or a name and an open file, if and only if they are the same file. */
+  /** Identifies a file: it is equal for two names, or for a name and an open file, exactly if they are the same file. */
   readonly identity: string;
   /** Time of the last write, in milliseconds since the Unix epoch. */
   readonly modifiedMs: number;
 }
 
-/** The file system operations that the journal uses. Tests replace it to make operations fail. */
+/** The operations of the file system that the journal uses. Tests replace them to make them fail. */
 export interface Disk {
-  /** Creates the directory and its missing parents durably. Only this user has access. */
+  /** Creates a directory and its missing parents durably. Only this user has access. */
   makeDirectory(directory: string): Promise<void>;
   list(directory: string): Promise<readonly string[]>;
   /** Creates a file that only this user can access. Fails with EEXIST if it exists. */
   create(path: string): Promise<DiskFile>;
   open(path: string): Promise<DiskFile>;
-  /** Null if there is no regular file with this name. */
+  /** Returns facts about a file; null if no regular file has this name. */
   facts(path: string): Promise<FileFacts | null>;
-  /** Atomic; replaces a file that has the new name. Fails with ENOENT if `from` does not exist. */
+  /** Renames a file atomically. It replaces a file that has the new name. Fails with ENOENT if `from` does not exist. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes the name; a process that has the file open can still read it. Fails with ENOENT if the file does not exist. */
+  /** Removes a file name; a process that has the file open can still read it. Fails with ENOENT if the file does not exist. */
   remove(path: string): Promise<void>;
-  /** Makes the names of created files durable, which syncing the files does not guarantee. */
+  /** Makes the names of new files durable, which syncing the files does not do. */
   syncDirectory(directory: string): Promise<void>;
-  /** Free space that this process can use, in bytes; infinite if the file system does not report it. */
+  /** Returns the free space that this process can use, in bytes; infinite if the file system does not tell. */
   freeBytes(directory: string): Promise<number>;
 }
 

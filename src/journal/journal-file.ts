@@ -2,26 +2,26 @@ import { crc32 } from 'node:zlib';
 import type { Disk, DiskFile } from './disk.ts';
 
 /**
- * One file of a journal. Each line is the CRC-32 of an entry's bytes, a space, and the entry.
+ * This file implements a file of a journal. Each line has the CRC-32 of an entry's bytes, a space, and the entry.
  *
  *   \n9ae0daaf {"call":"call_01…"}\n
  *
- * A line also starts with a line break, so that a torn or damaged line does not damage the next one. Empty lines are ignored. A last line
- * without a line break was being written when its process died, and was never acknowledged.
+ * A line also starts with a line break, so that an incomplete or damaged line does not damage the next one. Empty lines are ignored. A last
+ * line without a line break was being written when its process died, and was never acknowledged.
  */
 
 const LINE_FEED = 0x0a;
-/** A line break, the checksum, and a space. */
+/** Length of what precedes an entry: a line break, the checksum, and a space. */
 const HEAD_BYTES = 10;
-/** The checksum and a space. */
+/** Length of the checksum and a space. */
 const CHECKSUM_BYTES = 9;
 /** Approximate size of a write, so that a batch of large entries is not copied as a whole. */
 const WRITE_BYTES = 1024 * 1024;
 const READ_BYTES = 64 * 1024;
-/** Bytes for a trial write. They exceed the free space in the last block of the file, so that writing them needs new blocks. */
+/** Bytes of a trial write. They are more than the free space in the last block of the file, so that writing them needs new blocks. */
 const TRIAL = Buffer.alloc(64 * 1024, LINE_FEED);
 
-/** The position of an entry's text in its file, in bytes, and its CRC-32. */
+/** Where an entry's text is in its file, in bytes, with its CRC-32. */
 export interface EntrySpan {
   readonly offset: number;
   readonly length: number;
@@ -30,14 +30,14 @@ export interface EntrySpan {
 
 interface ScannedFile {
   readonly entries: readonly EntrySpan[];
-  /** Complete lines that are not valid entries. */
+  /** Number of complete lines that are not valid entries. */
   readonly damagedLines: number;
   readonly bytes: number;
 }
 
 /**
- * A file that this process writes, or that it took over and only reads. After a failed write or sync, the file is truncated to its previous
- * end. If that fails, `isUsable` is false and nothing may be appended any more.
+ * A file that this process writes, or that it has taken over and only reads. After a failed write or sync, the file is truncated to its
+ * previous end. If that fails, `isUsable` is false and nothing may be appended any more.
  */
 export class JournalFile {
   readonly path: string;
@@ -47,7 +47,7 @@ export class JournalFile {
   #bytes: number;
   #isUsable = true;
   #hasTail = false;
-  /** Entries that the journal has not removed; the journal maintains this number. */
+  /** Number of entries that the journal has not removed. The journal updates it. */
   entries = 0;
   /** Whether the file is damaged and must be kept for an operator. */
   isDamaged = false;
@@ -77,7 +77,7 @@ export class JournalFile {
     return new JournalFile(disk, path, file, await file.identity(), bytes);
   }
 
-  /** Bytes up to the end of the last stored entry. */
+  /** Number of bytes up to the end of the last stored entry. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -91,7 +91,7 @@ export class JournalFile {
     return this.#hasTail;
   }
 
-  /** Stores entries durably. Returns null and stores nothing if another process has taken over the file, and may already have read it. */
+  /** Stores entries durably. If another process has taken over the file, and may have read it already, returns null and stores nothing. */
   async append(entries: readonly string[]): Promise<readonly EntrySpan[] | null> {
     const spans: EntrySpan[] = [];
     let at = this.#bytes;
@@ -119,7 +119,7 @@ export class JournalFile {
     });
   }
 
-  /** Tests the disk: writes, syncs and removes empty lines. @throws if the disk does not accept them. */
+  /** Tests the disk: writes, syncs and removes empty lines. @throws if the disk does not accept them */
   async tryOut(): Promise<void> {
     await this.#keepOrUndo(async () => {
       await this.#write(TRIAL, this.#bytes);
@@ -128,7 +128,7 @@ export class JournalFile {
     });
   }
 
-  /** Truncates the file after its last entry. Idempotent. */
+  /** Truncates the file after its last entry. May be called repeatedly. */
   async cutTail(): Promise<void> {
     this.#hasTail = true;
     await this.#file.truncate(this.#bytes);
@@ -136,13 +136,13 @@ export class JournalFile {
     this.#hasTail = false;
   }
 
-  /** Empties the file without a sync: entries that reappear after a crash are applied only once. */
+  /** Empties the file without a sync. Entries that reappear after a crash do no harm, because each is applied only once. */
   async empty(): Promise<void> {
     await this.#file.truncate(0);
     this.#bytes = 0;
   }
 
-  /** The text of an entry, or null if the file no longer has it. */
+  /** Returns the text of an entry; null if the file no longer has it. */
   async read(span: EntrySpan): Promise<string | null> {
     const bytes = Buffer.allocUnsafe(span.length);
     for (let done = 0; done < span.length; ) {
@@ -191,7 +191,7 @@ export class JournalFile {
     try {
       await this.#file.sync();
     } catch (error) {
-      // The kernel may have dropped the pages and marked them clean, so a second sync could succeed without writing them.
+      // The kernel may have dropped the pages and marked them as clean. A second sync could then succeed without writing them.
       this.#isUsable = false;
       throw error;
     }
@@ -212,7 +212,7 @@ function checksumText(checksum: number): string {
   return checksum.toString(16).padStart(8, '0');
 }
 
-/** Finds the entries of a file. Reads it in chunks: neither the file nor a line is in memory as a whole. */
+/** Finds the entries of a file. Reads it in chunks, so that neither the file nor a line is in memory as a whole. */
 export async function scanJournalFile(file: DiskFile): Promise<ScannedFile> {
   const entries: EntrySpan[] = [];
   const chunk = Buffer.allocUnsafe(READ_BYTES);

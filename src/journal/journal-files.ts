@@ -13,9 +13,9 @@ interface Stored {
   readonly spans: readonly EntrySpan[];
 }
 
-/** Maximum number of own files, and of taken-over files. A larger number means that files cannot be deleted. */
+/** Maximum number of own files, and of files that were taken over. If there are more, deleting files has probably failed. */
 const FILES_MAX = 64;
-/** Maximum number of times in a row that another process takes over a new file before its first sync. */
+/** How many times in a row another process may take over a new file before its first sync. */
 const MOVES_MAX = 8;
 
 /**
@@ -55,7 +55,7 @@ export class JournalFiles {
     return this.#takenOver.size < FILES_MAX;
   }
 
-  /** Whether a file is still to be deleted or truncated after a failure. */
+  /** Whether a file must still be deleted or truncated, because this has failed. */
   get isUnfinished(): boolean {
     return this.#all().some((file) => file.hasTail || (file.entries === 0 && file !== this.#current));
   }
@@ -85,7 +85,7 @@ export class JournalFiles {
     return this.#current;
   }
 
-  /** Stores either all entries, with one sync, or none. @throws the system's own error. */
+  /** Stores all entries with one sync, or none. @throws the system's own error */
   async store(entries: readonly string[]): Promise<Stored> {
     for (let moves = 0; moves < MOVES_MAX; moves++) {
       const file = await this.open();
@@ -104,7 +104,7 @@ export class JournalFiles {
     await this.#writing(file, () => file.tryOut());
   }
 
-  /** Deletes or empties a file without entries, or truncates it after its last entry. Logs failures; never rejects. */
+  /** Deletes or empties a file without entries; truncates any other after its last entry. Logs failures; never rejects. */
   async tidy(file: JournalFile): Promise<void> {
     if (!this.#own.has(file) && !this.#takenOver.has(file)) return;
     const { logger } = this.#options;
@@ -141,7 +141,7 @@ export class JournalFiles {
     }
   }
 
-  /** Stops writing to the file, which stays until its entries are removed. */
+  /** Stops writing to a file. It stays until its entries are removed. */
   async #retire(file: JournalFile): Promise<void> {
     if (file === this.#current) this.#current = null;
     await this.tidy(file);

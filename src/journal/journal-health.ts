@@ -15,13 +15,13 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Minimum free space for new calls: this much is reserved for calls in flight. */
+/** Free space below which new calls are refused: it is reserved for calls in flight. */
 const FREE_BYTES_MIN = 8 * 1024 * 1024;
 const CHECK_MS = 1000;
 
 /**
- * Whether a journal is writable, and why not. After a failed write it is not writable until a trial write succeeds. Free space is checked
- * in the background, at most every `CHECK_MS`, and only while calls arrive. Each change is logged once.
+ * Knows whether a journal is writable, and why not. After a failed write, it is not writable until a trial write succeeds. Free space is
+ * checked in the background, at most every `CHECK_MS`, and only while calls arrive. Each change is logged once.
  */
 export class JournalHealth {
   readonly #options: JournalHealthOptions;
@@ -58,12 +58,12 @@ export class JournalHealth {
   checkSpaceWhenDue(): void {
     const nowMs = this.#options.clock.nowMs();
     const agoMs = nowMs - this.#spaceCheckedMs;
-    // The free space is also checked if the clock was set back.
+    // A negative time means that the clock was set back. The free space is then checked, too.
     if (this.#isCheckingSpace || (agoMs >= 0 && agoMs < CHECK_MS)) return;
     void this.checkSpace();
   }
 
-  /** Never rejects. */
+  /** Checks the free space. Never rejects. */
   async checkSpace(): Promise<void> {
     const { disk, directory, clock } = this.#options;
     this.#isCheckingSpace = true;
@@ -81,7 +81,7 @@ export class JournalHealth {
     this.log();
   }
 
-  /** Logs the problem if its kind has changed since the last log line. */
+  /** Logs the problem if it is of another kind than the one that was logged last. */
   log(): void {
     const problem = this.problem;
     const kind = problem?.kind ?? null;

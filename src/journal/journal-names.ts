@@ -2,8 +2,8 @@ const SUFFIX = '.journal';
 const DAMAGED_SUFFIX = '.damaged';
 
 /**
- * The names of one process's journal files: `node_01.journal`, `node_01.2.journal` and so on. A new name differs from those of all files in
- * the directory, including files that an earlier process of the same name left behind.
+ * Names for the journal files of one process: `node_01.journal`, `node_01.2.journal` and so on. A new name differs from all others in the
+ * directory, also from those that an earlier process of the same name left.
  */
 export class JournalNames {
   readonly #name: string;
@@ -25,7 +25,7 @@ export class JournalNames {
     return taken;
   }
 
-  /** Call this when the file is deleted, or when another process has taken it over. */
+  /** Call this when the file was deleted, or when another process has taken it over. */
   giveBack(taken: string): void {
     this.#taken.delete(taken);
   }
@@ -35,7 +35,7 @@ export class JournalNames {
   }
 }
 
-/** The new name of a damaged file whose entries have been applied. */
+/** Returns the new name of a damaged file whose entries were applied. */
 export function damagedName(path: string): string {
   return path.slice(0, -SUFFIX.length) + DAMAGED_SUFFIX;
 }

@@ -20,14 +20,14 @@ export interface TakeoverOptions {
  * Takes over the journal files of other processes one at a time, the least recently written first. A file that cannot be renamed or read is
  * logged and left for another process.
  *
- * A process can take any file, even that of a live process (the owner), by renaming it. No acknowledged entry is lost:
+ * A process (the taker) can take any file by renaming it, even that of a live process (the owner). No acknowledged entry is lost:
  * - The taker renames the file, then reads it. The owner writes, syncs, checks the name, and then acknowledges. If the name is unchanged,
  *   the taker reads the file after the write and finds the entry. Otherwise the owner stores the entry in a new file.
  * - The owner empties a file only when all of its entries are applied and removed, so the taker does not need them.
  * - The taker deletes a file when all entries that it found are removed. Entries that the owner wrote later are not acknowledged, and the
  *   owner can still read earlier ones, because it has the file open.
- * - If the taker dies, the next process takes over the renamed file.
- * All processes must be on one machine, so that they see the same state of the file system.
+ * - If the taker dies, the next process takes over the renamed file. All processes must be on one machine, so that they see the same state
+ * of the file system.
  */
 export async function* takeOver(options: TakeoverOptions): AsyncGenerator<TakenOver> {
   for (const name of await namesByAge(options)) {
@@ -51,7 +51,7 @@ async function namesByAge({ disk, directory, names }: TakeoverOptions): Promise<
   return found.map(({ name }) => name);
 }
 
-/** Null if another process has taken it first. */
+/** Takes a file; null if another process has taken it first. */
 async function takeFile({ disk, directory, names, logger }: TakeoverOptions, name: string): Promise<TakenOver | null> {
   const ownName = names.take();
   const path = join(directory, ownName);

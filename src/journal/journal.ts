@@ -14,22 +14,22 @@ export type EntryId = number;
 
 export interface JournalOptions {
   readonly directory: string;
-  /** Unique name of this process, such as the id of its node. */
+  /** Name of this process, which must be unique, such as the id of its node. */
   readonly name: string;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly disk?: Disk;
-  /** Number of own entries at which new calls are refused. At twice this number, entries are also refused. */
+  /** Number of its own entries at which the journal refuses new calls. At twice this number, it refuses entries, too. */
   readonly entriesMax?: number;
-  /** Size of own files, in bytes, at which new calls are refused. At twice this size, entries are also refused. */
+  /** Size of its own files in bytes at which the journal refuses new calls. At twice this size, it refuses entries, too. */
   readonly bytesMax?: number;
-  /** The size at which a file takes no more entries, so that one remaining entry does not keep all later ones on the disk. */
+  /** Size at which a file takes no more entries, so that one entry that stays does not keep all later ones on the disk. */
   readonly fileBytesMax?: number;
-  /** Interval of trial writes after a failed write, in milliseconds. */
+  /** Milliseconds between trial writes after a failed write. */
   readonly retryMs?: number;
 }
 
-/** The disk did not accept an entry, or a limit of the journal is reached. */
+/** Thrown if the disk did not accept an entry, or a limit of the journal is reached. */
 export class JournalUnwritableError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -37,7 +37,7 @@ export class JournalUnwritableError extends Error {
   }
 }
 
-/** The entry was removed after this process or another one applied it. */
+/** Thrown if the entry was removed, because this process or another one has applied it. */
 export class JournalEntryGoneError extends Error {
   constructor() {
     super('the journal no longer contains this entry');
@@ -45,7 +45,7 @@ export class JournalEntryGoneError extends Error {
   }
 }
 
-/** Creates the directory if it is missing. @throws JournalUnwritableError if no file can be created; its message says what to do. */
+/** Opens the journal. Creates a missing directory. @throws JournalUnwritableError, whose message says what to do, without a usable file */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   assert.match(options.name, /^[\w-]+$/, 'the name of a journal must be valid as a file name');
   const { directory, name, disk = nodeDisk } = options;
@@ -75,7 +75,7 @@ const MIB = 1024 * 1024;
  * Stores entries on the local disk while the database is down. An entry is one line of text, which the journal does not interpret. Only the
  * positions of entries are in memory.
  *
- * An entry can exist twice, and can reappear after a crash although it was removed. Its reader must apply it only once, by an id in the
+ * An entry can exist twice, and can reappear after a crash although it was removed. So its reader must apply it only once, by an id in the
  * entry. `journal-takeover.ts` explains why no entry is lost when one process takes over the files of another.
  */
 export class Journal {
@@ -88,7 +88,7 @@ export class Journal {
   readonly #retryMs: number;
   readonly #entries = new Map<EntryId, Entry>();
   #lastId: EntryId = 0;
-  /** Number of entries that were appended, but neither stored nor refused yet. */
+  /** Number of entries that were appended, but were neither stored nor refused so far. */
   #waitingEntries = 0;
   #waitingBytes = 0;
   #retryTimer: NodeJS.Timeout | null = null;
@@ -118,19 +118,19 @@ export class Journal {
     await this.#health.checkSpace();
   }
 
-  /** Whether new calls may begin. Also starts a check of the free space if one is due. */
+  /** Whether new calls may begin. Also starts a check of the free space if it is time for one. */
   get isWritable(): boolean {
     if (this.#isClosed) return false;
     this.#health.checkSpaceWhenDue();
     return this.#health.problem === null;
   }
 
-  /** Why the journal is not writable, for operators; null if it is writable. */
+  /** Why the journal is not writable, for operators; null: it is writable. */
   get problem(): string | null {
     return this.#isClosed ? 'the journal is closed' : (this.#health.problem?.text ?? null);
   }
 
-  /** Stored entries, including those taken over from other processes. */
+  /** Number of stored entries, including those that were taken over from other processes. */
   get size(): number {
     return this.#entries.size;
   }
@@ -140,8 +140,8 @@ export class Journal {
   }
 
   /**
-   * Stores an entry durably. Concurrent appends share one sync. Ignores `isWritable`: the reserved space is for calls in flight.
-   * @throws JournalUnwritableError if the disk does not accept the entry, or at twice a limit. Nothing is stored then.
+   * Stores an entry durably. Concurrent appends share one sync. Ignores `isWritable`, because the reserved space is for calls in flight.
+   * @throws JournalUnwritableError if the disk does not accept the entry, or at twice a limit; nothing is then stored
    */
   async append(entry: string): Promise<EntryId> {
     assert(entry !== '' && !entry.includes('\n') && entry.isWellFormed(), 'an entry must be one line of text');
@@ -153,7 +153,7 @@ export class Journal {
     return this.#batcher.submit(entry);
   }
 
-  /** @throws JournalEntryGoneError if this process or the one that wrote the entry has removed it; the entry then counts as removed. */
+  /** Returns the text of an entry. @throws JournalEntryGoneError if this process or the entry's writer has removed it */
   async read(id: EntryId): Promise<string> {
     if (this.#isClosed) throw new Error('the journal is closed');
     const entry = this.#entries.get(id);
@@ -161,7 +161,7 @@ export class Journal {
     const text = await entry.file.read(entry.span);
     if (text !== null) return text;
     if (this.#files.isOwn(entry.file) && this.#entries.has(id)) {
-      // No other process writes to this file, so the disk is at fault. The file is kept for an operator.
+      // No other process writes this file, so the disk is at fault. The file is kept for an operator.
       entry.file.isDamaged = true;
       this.#options.logger.error({ file: entry.file.path, ...entry.span }, 'a journal entry is damaged');
     }
@@ -169,7 +169,7 @@ export class Journal {
     throw new JournalEntryGoneError();
   }
 
-  /** 0 if the entry was removed. */
+  /** Returns the size of an entry; 0 if it was removed. */
   sizeBytes(id: EntryId): number {
     return this.#entries.get(id)?.span.length ?? 0;
   }
@@ -185,8 +185,8 @@ export class Journal {
 
   /**
    * Takes over files of other processes and returns their entries, the least recently written file first. Stops when `entriesMax` of these
-   * entries are not removed; the next call continues. Call this at start, and when another process has died: live processes have to store
-   * their entries again.
+   * entries are not removed yet; the next call continues. Call this at the start, and when another process has died: live processes would
+   * have to store their entries again.
    */
   takeOver(): Promise<EntryId[]> {
     const takeover = this.#lastTakeover.then(() => this.#takeOver());
@@ -248,7 +248,7 @@ export class Journal {
     }
   }
 
-  /** Runs tasks on the files in sequence, and schedules a retry if a task could not complete its work. */
+  /** Runs tasks on the files one after another, and schedules a retry if a task could not complete its work. */
   #inSequence<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#lastTask.then(task);
     const end = (): void => {
@@ -268,7 +268,7 @@ export class Journal {
     }, this.#retryMs).unref();
   }
 
-  /** The limit that own entries have reached `times` times, or null. Entries that were taken over do not count. */
+  /** Returns the limit that own entries have reached `times` times; null: none. Entries that were taken over do not count. */
   #limitReached(times: number): Problem | null {
     const entries = this.#files.ownEntries + this.#waitingEntries;
     const bytes = this.#files.ownBytes + this.#waitingBytes;

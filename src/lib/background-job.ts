@@ -2,9 +2,9 @@ import type { Logger } from './logger.ts';
 
 export interface BackgroundJob {
   start(): void;
-  /** Starts the next round now, or directly after the current round. */
+  /** Starts a round now or, during a round, directly after it. */
   wake(): void;
-  /** For tests: runs a round after the current one, and rejects with its error. */
+  /** For tests: runs a round after the current one. Rejects with the error of that round. */
   round(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -12,10 +12,10 @@ export interface BackgroundJob {
 interface BackgroundJobDependencies {
   /** Pause between two rounds. After failures it is longer. */
   readonly intervalMs: number;
-  /** Does the work of one round. When `isStopping` returns true, it must return soon, even if the work is incomplete. */
+  /** Does the work of one round. Once `isStopping` returns true, it must return soon, even with work left. */
   readonly run: (isStopping: () => boolean) => Promise<void>;
   readonly logger: Logger;
-  /** Log messages: of the first failed round, and of the first successful round after it. */
+  /** Log message of the first round that fails. The next member is that of the first round that succeeds again. */
   readonly failing: string;
   readonly recovered: string;
 }

@@ -2,7 +2,7 @@ import { BatcherFullError, LateError, NotBegunError } from './batcher-errors.ts'
 import { systemTimers, type Timers } from './timers.ts';
 
 /**
- * Combines work: items that are submitted while a batch runs form the next batch.
+ * Combines work into batches: items that are submitted while a batch runs form the next one.
  *
  * submit ─▶ waiting ─▶ (previous batch done) ─▶ run(items) ─▶ each caller gets its own result
  *
@@ -15,17 +15,17 @@ import { systemTimers, type Timers } from './timers.ts';
 export interface BatcherOptions<Item, Result> {
   /** Does the work. Returns one result per item, in the same order. The next batch does not wait for results that are promises. */
   readonly run: (items: readonly Item[], batch: Batch) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Whether the data of an item, rather than the connection, caused the error. */
+  /** Whether an error was caused by the data of an item rather than by the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly batchItemsMax: number;
-  /** The size of an item, and the maximum size of a batch; absent: only the number of items is limited. A larger item runs alone. */
+  /** How to measure an item, and the maximum size of a batch; absent: only the number of items is limited. A larger item runs alone. */
   readonly bytes?: { readonly of: (item: Item) => number; readonly batchMax: number } | undefined;
   /** Maximum number of waiting items of a kind. Further items are refused with `BatcherFullError`. */
   readonly waitingItemsMax: number;
   readonly kindOf?: ((item: Item) => string) | undefined;
-  /** Time in milliseconds after which a batch is slow; absent: never. */
+  /** After this time in milliseconds, a batch counts as slow; absent: never. */
   readonly besideAfterMs?: number | undefined;
-  /** Time limit of an item from its submission; absent: none. */
+  /** Time limit of an item, counted from when it was submitted; absent: none. */
   readonly limit?: ItemLimit | undefined;
 }
 
@@ -37,18 +37,18 @@ export interface ItemLimit {
 export interface Batch {
   /** Aborts when the deadlines of all items in the batch have passed. */
   readonly signal: AbortSignal;
-  /** The deadline of each item, by the clock of the limit's timers. */
+  /** Deadline of each item, on the clock of the limit's timers. */
   readonly dueMs: readonly number[];
 }
 
 export interface Batcher<Item, Result> {
-  /** `dueMs`: the deadline of the item; absent: the current time plus the limit. */
+  /** Submits an item. `dueMs`: its deadline; absent: now plus the limit. */
   submit(item: Item, dueMs?: number): Promise<Result>;
   drain(): Promise<void>;
   readonly size: number;
 }
 
-/** Adapts work without results: all items resolve when the batch is complete. */
+/** Adapts work that has no results: every item resolves when its batch is complete. */
 export function withoutResults<Item>(
   work: (items: readonly Item[], batch: Batch) => Promise<void>,
 ): (items: readonly Item[], batch: Batch) => Promise<undefined[]> {
@@ -66,7 +66,7 @@ interface Entry<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** `current`: the items that run now: all, or one at a time after a fault. */
+/** A batch that runs. `current`: the items that run now: all or, after a fault, one at a time. */
 interface Running<Item, Result> {
   readonly entries: readonly Entry<Item, Result>[];
   current: readonly Entry<Item, Result>[];
@@ -83,7 +83,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
   readonly #waiting: Entry<Item, Result>[] = [];
   readonly #waitingOfKind = new Map<string, number>();
   readonly #running = new Set<Running<Item, Result>>();
-  /** Items whose batch has ended, but whose result is a pending promise. */
+  /** Items of batches that have ended, whose results are promises that are still pending. */
   readonly #deferred = new Set<Entry<Item, Result>>();
   #isTimed = false;
   #isBesideTimed = false;
@@ -146,7 +146,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     else if (this.#idleListeners.length > 0) this.#callIdleListeners();
   };
 
-  /** Returns how many of the waiting entries fit in the next batch: at least one. */
+  /** Returns how many waiting entries fit into the next batch; at least one. */
   #countFor(entries: readonly Entry<Item, Result>[]): number {
     const { batchItemsMax, bytes } = this.#options;
     const most = Math.min(entries.length, batchItemsMax);
@@ -159,7 +159,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     return count;
   }
 
-  /** Removes and returns waiting entries of kinds that are not running; empty if no batch can start now. */
+  /** Takes the waiting entries whose kinds are not running. Empty if no batch can start now. */
   #takeOthers(): Entry<Item, Result>[] {
     if (!this.#areAllSlow()) return [];
     const kinds = new Set<string>();
@@ -189,7 +189,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#running.add(running);
     const fault = await this.#runOnce(running);
     for (const entry of fault ? entries : []) {
-      // The item's deadline passed while earlier items ran one by one.
+      // The deadline has passed while earlier items ran one by one.
       if (entry.dueMs <= this.#limit.timers.nowMs()) entry.reject(new LateError());
       else {
         running.current = [entry];
@@ -201,7 +201,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     this.#begin();
   }
 
-  /** Returns true if the run failed because of one of several items. */
+  /** Runs the current items. Returns true if one of several items made the run fail. */
   async #runOnce({ current, aborts: { signal } }: Running<Item, Result>): Promise<boolean> {
     const items: Item[] = [];
     const dueMs: number[] = [];
@@ -234,7 +234,7 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     });
   }
 
-  /** Sets one timer for the time at which all running batches may be slow. */
+  /** Sets a single timer, for when all running batches will count as slow. */
   #watchSlow(): void {
     if (this.#isBesideTimed || this.#besideAfterMs === Number.POSITIVE_INFINITY) return;
     this.#isBesideTimed = true;
@@ -252,10 +252,10 @@ export class ItemBatcher<Item, Result> implements Batcher<Item, Result> {
     for (const listener of this.#idleListeners.splice(0)) listener();
   }
 
-  /** Sets one timer for the first deadline. */
+  /** Sets a single timer, for the first deadline. */
   #watch(dueMs: number, nowMs: number): void {
     this.#isTimed = true;
-    // The deadline of an item from another batcher may have passed.
+    // The deadline of an item that comes from another batcher may have passed already.
     this.#limit.timers.after(Math.max(dueMs - nowMs, 0), () => {
       this.#isTimed = false;
       this.#failLate(this.#limit.timers.nowMs());

@@ -1,25 +1,25 @@
-/** Each pattern needs one bit of an integer. */
+/** Maximum number of patterns: each one needs a bit of an integer. */
 const PATTERNS_MAX = 31;
-/** A pattern is compared only where its first bytes, the head, match. */
+/** Number of first bytes of a pattern, its head. The rest is compared only where the head matches. */
 const HEAD_BYTES = 3;
-/** Size of the shift table. Pairs of bytes with the same hash share an entry. */
+/** Size of the table of shifts. Pairs of bytes with the same hash share an entry. */
 const PAIRS = 1 << 12;
 const PAIR_SHIFT = 5;
 
 /**
- * Finds several short patterns in one pass. A pair of bytes determines the minimum distance to the next occurrence, so most bytes are not
- * read (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994). For a chunk of a stream, one call of `Buffer.indexOf`
- * costs as much as this pass.
+ * Finds several short patterns in one pass. Each pair of bytes determines the minimum distance to the next match, so most bytes are not
+ * read (S. Wu and U. Manber, A fast algorithm for multi-pattern searching, 1994). For a chunk of a stream, a single `Buffer.indexOf` takes
+ * as long as this pass.
  */
 export class BytePatterns {
   readonly #patterns: readonly Buffer[];
-  /** For each position in a head and each byte: a bit for each pattern that has this byte there. */
+  /** For each position in a head and each byte: a bit for each pattern that has the byte there. */
   readonly #heads: readonly [Int32Array, Int32Array, Int32Array];
   readonly #last: number;
-  /** For each pair of bytes: how far the search can advance if the pair ends the window of the shortest pattern. */
+  /** For each pair of bytes: how far the search can advance if the window of the shortest pattern ends with this pair. */
   readonly #shifts = new Uint8Array(PAIRS);
 
-  /** @throws RangeError for more than 31 patterns, or a pattern of fewer than three bytes. */
+  /** @throws RangeError for more than 31 patterns, or for a pattern of less than three bytes */
   constructor(patterns: readonly Buffer[]) {
     if (patterns.length > PATTERNS_MAX || patterns.some(({ length }) => length < HEAD_BYTES)) {
       throw new RangeError(`at most ${PATTERNS_MAX} patterns of at least ${HEAD_BYTES} bytes are allowed`);
@@ -36,7 +36,7 @@ export class BytePatterns {
     }
   }
 
-  /** Whether `isWanted` returns true for any occurrence. It gets the pattern's index and the offset after the occurrence, in order. */
+  /** Whether `isWanted` returns true for any match. It gets the pattern's index and the offset after the match, in order. */
   some(bytes: Buffer, isWanted: (pattern: number, end: number) => boolean): boolean {
     const [first, second, third] = this.#heads;
     for (let at = this.#headFrom(bytes, 0); at !== -1; at = this.#headFrom(bytes, at + 1)) {
@@ -52,7 +52,7 @@ export class BytePatterns {
     return false;
   }
 
-  /** Returns the offset of the next head, or -1. */
+  /** Returns the offset of the next head that matches; -1: none. */
   #headFrom(bytes: Buffer, from: number): number {
     const [first, second, third] = this.#heads;
     const shifts = this.#shifts;

@@ -1,16 +1,16 @@
 const NOWHERE = -1;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Copies a span of bytes out of the chunks that contain it, unless the span is too long. */
+/** Copies a span of bytes from chunks that contain it, unless the span is too long. */
 export class ByteSpan {
-  /** Offset in the current chunk; `NOWHERE` if there is no span. */
+  /** Offset of the span in the current chunk; `NOWHERE` if there is no span. */
   #start = NOWHERE;
   #bytesMax = 0;
-  /** The span's bytes from earlier chunks, in one growing buffer: an object per chunk would cost more if chunks are single bytes. */
+  /** Bytes of the span from earlier chunks, in one growing buffer: with chunks of single bytes, an object for each would cost more. */
   #held = NO_BYTES;
   #heldBytes = 0;
 
-  /** Copied bytes of an incomplete span, without unused capacity. */
+  /** Number of copied bytes of an incomplete span, without unused capacity. */
   get memoryBytes(): number {
     return this.#heldBytes;
   }
@@ -20,13 +20,13 @@ export class ByteSpan {
     this.#bytesMax = bytesMax;
   }
 
-  /** Call this at the end of a chunk. The span can continue in the next one. */
+  /** Call this at the end of a chunk, because the span may continue in the next one. */
   carry(chunk: Buffer): void {
     if (this.#start === NOWHERE || !this.#hold(chunk, chunk.length, 2)) return;
     this.#start = 0;
   }
 
-  /** Ends the span before `end`. Returns a copy of its bytes, or `null` if the span was too long. */
+  /** Ends the span before `end`. Returns a copy of its bytes; `null` if it was too long. */
   end(chunk: Buffer, end: number): Buffer | null {
     const isWhole = this.#start !== NOWHERE && this.#hold(chunk, end, 1);
     const bytes = isWhole ? this.#held.subarray(0, this.#heldBytes) : null;
@@ -34,7 +34,7 @@ export class ByteSpan {
     return bytes;
   }
 
-  /** Copies bytes of the chunk. The buffer grows by the factor `growth`, so that many small chunks cause few copies. */
+  /** Copies bytes of the chunk. The buffer grows by the factor `growth`, so that few copies are made for many small chunks. */
   #hold(chunk: Buffer, end: number, growth: number): boolean {
     const size = this.#heldBytes + end - this.#start;
     if (size > this.#bytesMax) {

@@ -1,6 +1,6 @@
-/** Code that reads the time takes a `Clock`, so that tests can set the time. */
+/** The time. Code that reads it takes a `Clock` as a parameter, so that tests can set the time. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns the time in milliseconds since the Unix epoch. */
   nowMs(): number;
 }
 

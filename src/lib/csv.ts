@@ -1,15 +1,15 @@
 /**
- * Writes a line of CSV (RFC 4180). Write every table for spreadsheets with this function: a spreadsheet would execute a name such as `=1+1`
- * as a formula. An apostrophe before a possible formula, even within a cell, makes it text.
+ * Formats a line of CSV (RFC 4180). Use this function for every table: a spreadsheet would execute a name such as `=1+1` as a formula. An
+ * apostrophe before a possible formula, even within a cell, makes it text.
  */
 export function csvLine(cells: readonly CsvCell[], lineEnd: '\r\n' | '\n' = '\r\n'): string {
   return `${cells.map(csvCell).join(',')}${lineEnd}`;
 }
 
-/** `null` is an empty cell. */
+/** A value of a cell. `null`: the cell is empty. */
 export type CsvCell = string | number | CsvAmount | null;
 
-/** A decimal number as text, such as an amount in yuan. Other text is treated as a string. */
+/** A decimal number as text, such as an amount in yuan, which is not checked for formulas as other text is. */
 export class CsvAmount {
   readonly text: string;
 
@@ -18,9 +18,9 @@ export class CsvAmount {
   }
 }
 
-/** The beginning of a possible formula. Spreadsheets also accept full-width signs, and some skip blanks and quotes before a sign. */
+/** Beginning of a possible formula. Spreadsheets also accept full-width signs, and some skip blanks and quotes before a sign. */
 const FORMULA = /^(?:[\t\r\n]|[\s"]*[=+\-@＝＋－＠])/;
-/** A possible formula within a cell, for spreadsheets that begin a new cell at `;` or tab even within quotes. */
+/** A possible formula within a cell: some spreadsheets begin a new cell at `;` or tab, even within quotes. */
 const FORMULA_INSIDE = /([;\t\r\n][ "]*)(?=[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;

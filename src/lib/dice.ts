@@ -1,8 +1,8 @@
 import { seededRandom } from './seeded-random.ts';
 
-/** Random decisions, reproducible from a seed. */
+/** Random decisions that can be reproduced with the same seed. */
 export class Dice {
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number;
 
   constructor(seed: number) {
@@ -26,7 +26,7 @@ export class Dice {
     return this.next() < probability;
   }
 
-  /** Returns a whole number from an approximately log-normal distribution with this median. */
+  /** Returns a random whole number with this median, from an approximately log-normal distribution. */
   around(median: number): number {
     return Math.ceil(median * Math.exp(0.8 * (this.next() + this.next() + this.next() + this.next() - 2)));
   }

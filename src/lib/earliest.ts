@@ -1,5 +1,5 @@
-/** The commit that upgrades databases, journals, exports and demos from before migration 44. */
+/** Commit of this program that upgrades databases, journals, exports and demos from before migration 44. */
 const UPGRADES_FIRST = 'b3da9e93';
 
-/** What to do with data that is too old for this program (`docs/decisions/0052-one-baseline.md`). */
-export const UPGRADE_FIRST = `First start Faregate of commit ${UPGRADES_FIRST} on that database, which upgrades it.`;
+/** Advice in error messages about data that is too old for this program (`docs/decisions/0052-one-baseline.md`). */
+export const UPGRADE_FIRST = `First start Faregate at commit ${UPGRADES_FIRST} on that database: that version upgrades it.`;

@@ -1,6 +1,6 @@
 /**
- * Returns a normal form of a member name: names that any known decoder treats as equal have equal forms. Go's `encoding/json` folds case
- * (`ſ` equals `s`, the Kelvin sign equals `k`); Java and .NET compare in upper or lower case and read `ı` and `İ` as `i`; Go's
+ * Returns the folded form of a member name. Two names have the same form if any known decoder treats them as equal: Go's `encoding/json`
+ * folds case (`ſ` equals `s`, the Kelvin sign equals `k`); Java and .NET compare in upper or lower case and read `ı` and `İ` as `i`; Go's
  * `case:ignore` and protocol buffers ignore underscores and hyphens; C strings end at the first NUL.
  *
  * Takes linear time. A form is truncated to 64 characters, and then differs from every name that the gateway knows.
@@ -21,7 +21,7 @@ export function foldedName(name: string): string {
 const CHARACTERS_MAX = 64;
 const IS_FOLDED = /^[a-z\d]{1,64}$/;
 
-/** Part of the lower-case form of `İ`. */
+/** The second character of `İ` in lower case. */
 const COMBINING_DOT = '\u0307';
 
 function isIgnored(code: number): boolean {

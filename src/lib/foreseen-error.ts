@@ -1,4 +1,4 @@
 import { NamedError } from './named-error.ts';
 
-/** Tells a command-line user what is wrong and what to do. Printed without a stack. */
+/** An error that tells a user of the command line what is wrong and what to do. It is printed without a stack. */
 export class ForeseenError extends NamedError {}

@@ -1,29 +1,29 @@
-/** A header value with parameters, such as Content-Type. */
+/** A header value with parameters, such as that of Content-Type. */
 interface Parameterized {
   /** The text before the first semicolon, in lower case. */
   readonly value: string;
-  /** Values by lower-case name. */
+  /** Values of parameters by name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
   /** Names of parameters whose value contained a backslash. */
   readonly escaped: ReadonlySet<string>;
 }
 
-/** `; name="quoted"` or `; name=bare`. A bare value may have more characters than a token: clients send `boundary=----=_Part_1`. */
+/** A parameter: `; name="quoted"` or `; name=bare`. Bare values may be more than a token: clients send `boundary=----=_Part_1`. */
 const PARAMETER = /[ \t]*;[ \t]*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+)))?/sy;
 
-/** Parses `value; name=value; ...`. Returns `null` if the text is malformed or contains a parameter twice. */
+/** Parses `value; name=value; ...`; `null` if the text is malformed or has a parameter twice. */
 export function parseParameters(text: string): Parameterized | null {
   return parse(text, PARAMETER);
 }
 
 /**
- * A parameter that all known parsers read alike. They disagree about empty parameters, a trailing semicolon, bare values that are not
- * tokens, and single quotes, which quote a value in PHP.
+ * Pattern of a parameter that all known parsers read alike. They disagree about empty parameters, a semicolon at the end, bare values that
+ * are no tokens, and single quotes, which quote a value in PHP.
  */
 const STRICT_PARAMETER =
   /[ \t]*;[ \t]*([0-9A-Za-z_.*-]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9A-Za-z_.+-][!#$%&'*+\-.^_`|~0-9A-Za-z]*))/sy;
 
-/** Returns `null` also if other parsers could read the header differently. For headers that other programs also read. */
+/** Parses a header that other programs also read; `null` also if they could read it differently. */
 export function parseStrictParameters(text: string): Parameterized | null {
   return parse(text, STRICT_PARAMETER);
 }
@@ -41,7 +41,7 @@ function parse(text: string, pattern: RegExp): Parameterized | null {
     if (spelt === undefined) continue;
     const name = spelt.toLowerCase();
     if (parameters.has(name)) return null;
-    // Clients escape only quotes and backslashes. A backslash before another character is part of a Windows path.
+    // Clients escape only quotes and backslashes. Before other characters, a backslash is a part of a Windows path.
     parameters.set(name, bare ?? quoted!.replace(/\\(["\\])/g, '$1'));
     if (quoted?.includes('\\')) escaped.add(name);
   }

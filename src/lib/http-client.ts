@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as undici from 'undici';
 
-/** Loads only the modules of undici that calls need. Its entry point loads 75 more, which slows each start; see `completePool`. */
+/** Loads only those modules of undici that calls need. Its entry point loads 75 more, which makes each start slower; see `completePool`. */
 const require = createRequire(import.meta.url);
 
 export type Pool = Pick<undici.Pool, 'dispatch' | 'close' | 'destroy' | 'destroyed' | 'stats'>;
@@ -13,7 +13,7 @@ export const Pool = require('undici/lib/dispatcher/pool.js') as new (
 
 export type Connector = undici.buildConnector.connector;
 
-/** Adds the missing methods, such as `request` and `stream`, to a pool. This loads the whole library. */
+/** Adds the methods that a pool lacks, such as `request` and `stream`. For this, it loads the whole library. */
 export async function completePool(pool: Pool): Promise<undici.Pool> {
   await import('undici');
   return pool as undici.Pool;

@@ -1,22 +1,22 @@
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
-/** Crockford's base 32 in lower case: without i, l, o and u, so that an id can be read aloud. */
+/** Crockford's base 32 in lower case, without i, l, o and u. So an id can be read out. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-/** Building a string from pairs leaves half as much garbage. */
+/** All pairs of characters. A string that is built from pairs leaves half as much garbage as one from characters. */
 const PAIRS = Array.from(ALPHABET).flatMap((first) => Array.from(ALPHABET, (second) => first + second));
 const RANDOM_CHARS = 16;
 const POOL_BYTES = 4096;
 
 export interface Ids {
-  /** Such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 random characters (80 bits). */
+  /** Returns a new id such as `call_01kaq…`: the prefix, 10 characters of time (sortable), 16 random characters (80 bits). */
   next(prefix: string): string;
 }
 
-/** Fills a buffer with random bytes. Tests replace it with a seeded generator. */
+/** Fills a buffer with random bytes. Tests use a generator with a seed instead. */
 export type FillRandom = (bytes: Uint8Array) => void;
 
-/** Draws random bytes in blocks, because one system call per id shows in a profile. */
+/** Creates ids. Random bytes are drawn in blocks, because a system call for each id would be noticeable. */
 export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync): Ids {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -46,7 +46,7 @@ export function createIds(clock: Clock, fillRandom: FillRandom = randomFillSync)
   };
 }
 
-/** The smallest id with this prefix at an instant. All earlier ids sort before it. */
+/** Returns the smallest id with a prefix at an instant. All earlier ids sort before it. */
 export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${timePart(atMs)}`;
 }

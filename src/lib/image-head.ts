@@ -1,13 +1,13 @@
 /** The format and the size of an image (contract 4.6). */
 export interface ImageHead {
-  /** According to the signature. `other`: not one of the accepted formats. */
+  /** The format by its signature. `other`: none of the formats that are accepted. */
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
-  /** In stored pixels, which viewers may rotate according to EXIF; greater than 0. `null` if the head does not contain the size. */
+  /** Width in stored pixels, greater than 0; viewers may rotate the image by its EXIF data. `null`: the head does not contain it. */
   readonly width: number | null;
   readonly height: number | null;
 }
 
-/** Bytes to read from a file. PNG and WebP need 30. A JPEG has metadata before the size: up to 64 KiB of EXIF, and a colour profile. */
+/** Bytes to read of a file. PNG and WebP need 30. In a JPEG, metadata comes before the size: up to 64 KiB of EXIF, and a colour profile. */
 export const IMAGE_HEAD_BYTES_MAX = 256 * 1024;
 
 type Size = readonly [width: number, height: number];
@@ -31,27 +31,27 @@ function formatOf(head: Buffer): ImageHead['format'] {
 
 const sizeReaders = { png: pngSize, jpeg: jpegSize, webp: webpSize };
 
-/** PNG (W3C), 11.2.1: the first chunk is IHDR, and begins with width and height. */
+/** Reads the size of a PNG (W3C), 11.2.1: the first chunk is IHDR and begins with width and height. */
 function pngSize(head: Buffer): Size | null {
   if (head.length < 24 || fourCharacters(head, 12) !== 'IHDR') return null;
   const size: Size = [head.readUInt32BE(16), head.readUInt32BE(20)];
   return Math.max(...size) < 2 ** 31 ? size : null;
 }
 
-/** JPEG (ITU-T T.81), B.1 and B.2. The size is in the frame header SOFn. A height of 0, which follows the first scan, is not supported. */
+/** Reads the size of a JPEG (ITU-T T.81, B.1 and B.2) from its frame header SOFn. A height of 0 is not supported. */
 function jpegSize(head: Buffer): Size | null {
   let at = 2;
   while (at + 1 < head.length && head[at] === 0xff) {
     const marker = head[at + 1]!;
     if (marker === 0xff) {
-      // Any number of fill bytes may precede a marker.
+      // Fill bytes: any number of them may precede a marker.
       at++;
     } else if (isFrameHeader(marker)) {
       return at + 9 > head.length ? null : [head.readUInt16BE(at + 7), head.readUInt16BE(at + 5)];
     } else if (marker === START_OF_SCAN || marker === END_OF_IMAGE || at + 4 > head.length) {
       return null;
     } else {
-      // The length includes its own two bytes. With a smaller length, the loop ends at a byte that is not a marker.
+      // The length includes its own two bytes. If it is smaller, the loop ends at a byte that is not a marker.
       at += isAlone(marker) ? 2 : 2 + head.readUInt16BE(at + 2);
     }
   }
@@ -61,17 +61,17 @@ function jpegSize(head: Buffer): Size | null {
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 
-/** C0 to CF except C4 (Huffman tables), C8 (reserved) and CC (arithmetic coding conditions). */
+/** Whether a marker begins a frame: C0 to CF except C4 (Huffman tables), C8 (reserved) and CC (arithmetic coding conditions). */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** TEM and RSTn have neither length nor content. */
+/** Whether a marker has neither length nor content: TEM and RSTn. */
 function isAlone(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 }
 
-/** RFC 9649, 2.5 to 2.7: the type of the first chunk determines which of three headers follows. */
+/** Reads the size of a WebP (RFC 9649, 2.5 to 2.7): the type of the first chunk determines which of three headers follows. */
 function webpSize(head: Buffer): Size | null {
   switch (fourCharacters(head, 12)) {
     case 'VP8X':
@@ -82,7 +82,7 @@ function webpSize(head: Buffer): Size | null {
       return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
     }
     case 'VP8 ': {
-      // RFC 6386, 9.1: in a key frame the lowest bit is 0, and a start code precedes the size.
+      // RFC 6386, 9.1: the lowest bit of a key frame is 0, and a start code precedes the size.
       if (head.length < 30 || (head[20]! & 1) !== 0 || head.readUIntBE(23, 3) !== 0x9d012a) return null;
       return [head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff];
     }

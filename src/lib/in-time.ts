@@ -1,4 +1,4 @@
-/** The result of work that exceeds the time limit. */
+/** Returned for work that exceeds its time limit. */
 export const LATE = Symbol('late');
 
 interface Waiting {
@@ -6,10 +6,10 @@ interface Waiting {
   readonly resolve: (result: typeof LATE) => void;
 }
 
-/** A time limit for many tasks, which share one timer. */
+/** A time limit for many tasks, all with the same timer. */
 export class InTime {
   readonly #limitMs: number;
-  /** Pending tasks. They are in the order of their deadlines, because all have the same limit. */
+  /** Pending tasks. All have the same limit, so they are in the order of their deadlines. */
   readonly #waiting = new Set<Waiting>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -17,7 +17,7 @@ export class InTime {
     this.#limitMs = limitMs;
   }
 
-  /** Returns the result of the work, or `LATE`. Late work continues; the caller must handle its result. */
+  /** Returns the result of the work, or `LATE`. Late work continues, and the caller must handle its result. */
   of<Result>(work: Promise<Result>): Promise<Result | typeof LATE> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { dueMs: performance.now() + this.#limitMs, resolve };

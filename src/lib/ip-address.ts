@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import { upTo } from './trailing.ts';
 
-/** IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4; `null` if the text is not an address. */
+/** Returns the canonical form: IPv6 shortened and without a zone, IPv4-mapped IPv6 as IPv4; `null` if the text is not an address. */
 export function canonicalAddress(text: string): string | null {
   const address = upTo(text, '%');
   if (isIP(address) === 4) return address;
@@ -10,7 +10,7 @@ export function canonicalAddress(text: string): string | null {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(shortened)?.[1] ?? shortened;
 }
 
-/** The network that usually belongs to one client: an IPv4 address, or an IPv6 /64 network. `address` must be canonical. */
+/** Returns the network that usually belongs to one client: an IPv4 address, or an IPv6 /64 network. `address` must be canonical. */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
@@ -24,8 +24,8 @@ export function clientNetwork(address: string): string {
 }
 
 /**
- * The networks that internet providers assign: a /56 to a home line and a /48 to a site. An IPv4 address is its own line and site.
- * @param network as `clientNetwork` returns it
+ * Returns the networks that internet providers assign: a /56 to a home line and a /48 to a site. An IPv4 address is its own line and site.
+ * @param network the result of `clientNetwork`
  */
 export function widerNetworks(network: string): { readonly line: string; readonly site: string } {
   if (!network.endsWith('::/64')) return { line: network, site: network };
@@ -35,14 +35,14 @@ export function widerNetworks(network: string): { readonly line: string; readonl
   return { line: `${site}:${line}::/56`, site: `${site}::/48` };
 }
 
-/** A range such as `10.0.0.0/8` or `2001:db8::/32`, or one address. */
+/** A range of addresses, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. */
 export interface AddressRange {
   readonly address: string;
   readonly family: 'ipv4' | 'ipv6';
   readonly prefixBits: number;
 }
 
-/** Returns `null` if the text is neither an address nor a range. */
+/** Parses an address or a range; `null`: the text is neither. */
 export function parseAddressRange(text: string): AddressRange | null {
   const [, given = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (isIP(given) === 0) return null;
@@ -51,14 +51,14 @@ export function parseAddressRange(text: string): AddressRange | null {
   const prefixBits = bits === undefined ? bitsMax : Number(bits);
   if (prefixBits > bitsMax) return null;
   const address = canonicalAddress(given)!;
-  // An IPv4-mapped IPv6 address.
+  // An IPv6 address that stands for an IPv4 address.
   if (family === 'ipv6' && !address.includes(':')) {
     return prefixBits < 96 ? null : { address, family: 'ipv4', prefixBits: prefixBits - 96 };
   }
   return { address, family, prefixBits };
 }
 
-/** The canonical form. A single address has no prefix length. */
+/** Returns the canonical form of a range. A single address has no prefix length. */
 export function formatAddressRange({ address, family, prefixBits }: AddressRange): string {
   return prefixBits === (family === 'ipv4' ? 32 : 128) ? address : `${address}/${prefixBits}`;
 }
@@ -72,13 +72,13 @@ export class AddressRanges {
     for (const { address, prefixBits, family } of ranges) this.#list.addSubnet(address, prefixBits, family);
   }
 
-  /** `address` must be canonical. No range contains the empty address of a closed connection. */
+  /** Whether a range contains an address, which must be canonical. The empty address of a closed connection is in no range. */
   has(address: string): boolean {
     return !this.#isEmpty && address !== '' && this.#list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
   }
 }
 
-/** Addresses outside the public internet (IANA's special-purpose registries), and a cloud's public metadata address (168.63.129.16). */
+/** Addresses outside of the public internet (IANA's special-purpose registries), and a cloud's public metadata address (168.63.129.16). */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -100,14 +100,14 @@ const SPECIAL_IPV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Special-purpose addresses within 2000::/3. Teredo (in 2001::/23) and 6to4 (2002::/16) lead to arbitrary IPv4 addresses. */
+/** Addresses for special purposes in 2000::/3. Teredo (in 2001::/23) and 6to4 (2002::/16) lead to any IPv4 address. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
 const special = new AddressRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((text) => parseAddressRange(text)!));
-/** Global unicast addresses: no loopback, link-local, private, multicast or NAT64 addresses. */
+/** Global unicast addresses. They exclude loopback, link-local, private, multicast and NAT64 addresses. */
 const globalIpv6 = new AddressRanges([parseAddressRange('2000::/3')!]);
 
-/** Accepts any spelling. False for a text that is not an address. */
+/** Whether a text is a public address, in any spelling. False if it is not an address. */
 export function isPublicAddress(text: string): boolean {
   const address = canonicalAddress(text);
   if (address === null || special.has(address)) return false;

@@ -1,4 +1,4 @@
-/** The methods of a pino logger that the gateway uses. */
+/** Methods of a pino logger that the gateway uses. */
 export interface Logger {
   debug(details: object, message: string): void;
   info(details: object, message: string): void;

@@ -1,6 +1,6 @@
 /**
- * Parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream and reports the offsets of its parts, so that a part of a
- * relayed body can be replaced. Chunks may be split anywhere. Between chunks, at most one header line is kept.
+ * This file parses a `multipart/form-data` body (RFC 7578, RFC 2046 5.1) as a stream and reports the offsets of its parts, so that a part
+ * of a relayed body can be replaced. Chunks may be split anywhere. Between chunks, at most one header line is kept.
  *
  * The provider parses the body again and must find the same parts. Therefore everything about which parsers disagree is a syntax error:
  * lines that end with a bare LF or CR, folded or repeated headers, repeated parameters, `name*`, a name with a backslash, anything after a
@@ -10,7 +10,7 @@
 
 import { parseParameters, parseStrictParameters } from './header-parameters.ts';
 
-/** The body is malformed or exceeds a limit. `offset`: the byte at which this was detected. */
+/** The body is malformed or exceeds a limit. `offset`: the byte at which this was found. */
 export class MultipartSyntaxError extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -21,30 +21,30 @@ export class MultipartSyntaxError extends Error {
 }
 
 export interface PartHead {
-  /** With the escapes of browsers (`%22`) resolved. */
+  /** Name of the part, with the escapes of browsers (`%22`) decoded. */
   readonly name: string;
-  /** A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. */
+  /** A part with a file name, even an empty one, is a file. `filename*` (RFC 8187) takes precedence. `null`: no file. */
   readonly filename: string | null;
   readonly contentType: string | null;
-  /** Offset of the content in the body. */
+  /** Offset of the part's content in the body. */
   readonly contentStart: number;
-  /** The other headers, by lower-case name. */
+  /** Other headers by name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Methods are called for every part, in this order: `partBegin`, `partData` any number of times, `partEnd`. */
+/** Receives the parts of a body. For each one, `partBegin` is called, `partData` any number of times, then `partEnd`. */
 interface MultipartSink {
   partBegin(head: PartHead): void;
-  /** Gets the next bytes of the content, at least one. They are valid only during the call. */
+  /** Receives further bytes of the content, at least one. They are valid only during the call. */
   partData(bytes: Buffer): void;
-  /** `contentEnd`: offset after the last byte of the content. */
+  /** Called at the end of the content. `contentEnd`: offset after its last byte. */
   partEnd(contentEnd: number): void;
 }
 
-/** Forms with images have a few dozen parts. */
+/** Maximum number of parts. Forms with images have a few dozen. */
 const PARTS_MAX = 1000;
 
-/** Maximum size of a part's header lines, including the rest of the boundary's line. Clients send a few hundred bytes. */
+/** Maximum size of a part's header lines, with the rest of the boundary's line. Clients send a few hundred bytes. */
 const HEADER_BYTES_MAX = 16 * 1024;
 
 const LF = 0x0a;
@@ -68,33 +68,33 @@ type State =
   | 'closedLineFeed'
   | 'epilogue';
 
-/** Parses one body. Must not be used after an error of the parser or of its sink. */
+/** Parses one body. After an error of the parser or of its sink, it must not be used any more. */
 export class MultipartParser {
   readonly #sink: MultipartSink;
-  /** CRLF, two hyphens and the boundary. Only the first byte is CR, so partial matches never overlap. */
+  /** CRLF, two hyphens and the boundary. Only its first byte is CR, so partial matches do not overlap. */
   readonly #delimiter: Buffer;
   #state: State = 'preamble';
   /** Offset of the current chunk in the body. */
   #chunkOffset = 0;
   /**
-   * Number of delimiter bytes at the end of the content so far, and how many of them belong to the line before the content. Initially two,
-   * because a boundary at the beginning of the body has no CRLF before it.
+   * Number of delimiter bytes at the end of the content so far. The next field tells how many of them come before the content. At first it
+   * is two: a boundary at the beginning of the body has no CRLF before it.
    */
   #matched = 2;
   #foreign = 2;
   #parts = 0;
-  /** Bytes after the boundary on its line, and in the header lines so far. */
+  /** Bytes after the boundary on its line, plus those of the header lines so far. */
   #headerBytes = 0;
-  /** A buffer with the size of the limit that begins with the current header line. Allocated on first use. */
+  /** Buffer for header lines, as large as their limit, beginning with the current line. Allocated when it is first used. */
   #line: Buffer | null = null;
   #lineBytes = 0;
   #headers = new Map<string, string>();
-  /** Searches for boundaries that do not delimit a part. */
+  /** Finds boundaries that do not delimit a part. */
   readonly #strays: StraySearch;
   #firstBoundaryStart: number | null = null;
   #isClosed = false;
 
-  /** `boundary`: from `multipartBoundary`. */
+  /** @param boundary the result of `multipartBoundary` */
   constructor(boundary: string, sink: MultipartSink) {
     if (!BOUNDARY.test(boundary)) throw new RangeError('not a valid boundary (RFC 2046)');
     this.#sink = sink;
@@ -107,7 +107,7 @@ export class MultipartParser {
     return this.#firstBoundaryStart;
   }
 
-  /** @throws MultipartSyntaxError and errors of the sink. */
+  /** Reads a chunk. @throws MultipartSyntaxError and errors of the sink */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -132,14 +132,14 @@ export class MultipartParser {
     this.#chunkOffset += chunk.length;
   }
 
-  /** @throws MultipartSyntaxError if the closing boundary is missing. */
+  /** Ends the body. @throws MultipartSyntaxError if the closing boundary is missing */
   end(): void {
     if (this.#isClosed) return;
     const what = this.#firstBoundaryStart === null ? 'the boundary does not occur' : 'the closing boundary is missing';
     throw new MultipartSyntaxError(what, this.#chunkOffset);
   }
 
-  /** Reads content, or bytes before the first boundary. Returns the position after them. */
+  /** Reads content, or bytes before the first boundary. Returns the offset after them. */
   #search(chunk: Buffer, start: number): number {
     const delimiter = this.#delimiter;
     if (this.#matched > 0) {
@@ -149,7 +149,7 @@ export class MultipartParser {
         if (this.#matched === delimiter.length) this.#boundary(start + compared);
         return start + compared;
       }
-      // The bytes were only the beginning of a delimiter, so they belong to the content.
+      // What matched was only the beginning of a delimiter, so these bytes belong to the content.
       const heldBytes = this.#matched - this.#foreign;
       if (heldBytes > 0) {
         this.#content(delimiter.subarray(this.#foreign, this.#matched), this.#chunkOffset + start - heldBytes);
@@ -169,7 +169,7 @@ export class MultipartParser {
     return chunk.length;
   }
 
-  /** Returns where the chunk ends with a truncated delimiter; the length of the chunk if it does not. */
+  /** Returns where a delimiter begins that the end of the chunk cuts off; the length of the chunk if there is none. */
   #delimiterBegins(chunk: Buffer, start: number): number {
     const from = Math.max(start, chunk.length - this.#delimiter.length + 1);
     const cr = from + chunk.subarray(from).lastIndexOf(CR);
@@ -182,11 +182,11 @@ export class MultipartParser {
     if (this.#state === 'content') this.#sink.partData(bytes);
   }
 
-  /** Handles a delimiter that ends at `end` in the chunk. */
+  /** Called for a delimiter that ends at `end` in the chunk. */
   #boundary(end: number): void {
     const delimiterStart = this.#chunkOffset + end - this.#delimiter.length;
     if (this.#state === 'content') {
-      // RFC 2046 allows a part without content to omit this CRLF. No client sends such a part, and parsers disagree about it.
+      // If a part has no content, RFC 2046 allows it to omit this CRLF. No client does so, and parsers disagree about it.
       if (this.#foreign > 0) {
         throw new MultipartSyntaxError('a boundary directly follows the headers of a part', delimiterStart + 2);
       }
@@ -256,14 +256,14 @@ export class MultipartParser {
     this.#sink.partBegin(readHead(this.#headers, offset + 1));
   }
 
-  /** Limits the bytes that are read one by one, so that the search for boundaries dominates the total time. */
+  /** Limits the bytes that are read one by one. So the search for boundaries determines the total time. */
   #countHeaderByte(offset: number): void {
     if (this.#headerBytes++ < HEADER_BYTES_MAX) return;
     throw new MultipartSyntaxError(`the headers of a part are larger than ${HEADER_BYTES_MAX} bytes`, offset);
   }
 }
 
-/** Searches for two hyphens followed by the boundary. */
+/** Finds two hyphens followed by the boundary. */
 class StraySearch {
   readonly #dashBoundary: Buffer;
   #tail: Buffer = Buffer.alloc(0);
@@ -272,19 +272,19 @@ class StraySearch {
     this.#dashBoundary = dashBoundary;
   }
 
-  /** Call this if the next bytes do not directly follow the previous ones. */
+  /** Call this if the next bytes do not directly follow the last ones. */
   restart(): void {
     this.#tail = this.#tail.subarray(0, 0);
   }
 
-  /** `offset`: of the bytes in the body. @throws MultipartSyntaxError with the offset of the first hyphen. */
+  /** Searches further bytes. `offset`: theirs in the body. @throws MultipartSyntaxError with the offset of the first hyphen */
   push(bytes: Buffer, offset: number): void {
     const seamBytes = this.#dashBoundary.length - 1;
     const seam = Buffer.concat([this.#tail, bytes.subarray(0, seamBytes)]);
     this.#search(seam, offset - this.#tail.length);
     this.#search(bytes, offset);
     const last = bytes.length >= seamBytes ? bytes : seam;
-    // A copy, so that the much larger chunk is not kept in memory.
+    // Copied, so that the much larger chunk is not kept in memory.
     this.#tail = Buffer.from(last.subarray(Math.max(0, last.length - seamBytes)));
   }
 
@@ -299,10 +299,10 @@ function bareLineFeed(offset: number): MultipartSyntaxError {
   return new MultipartSyntaxError('a line ends with LF instead of CRLF', offset);
 }
 
-/** A token (RFC 9110, 5.6.2). */
+/** A header name: a token (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Some parsers read control characters as white space, others as the end of the text. */
+/** Control characters. Some parsers read them as white space, others as the end of the text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 
@@ -334,20 +334,19 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   if (disposition?.value !== 'form-data') throw fail('a part has no valid Content-Disposition: form-data');
   const { parameters } = disposition;
   for (const parameter of parameters.keys()) {
-    // Some parsers join RFC 2231 spellings of a parameter or prefer them to the plain one. If parsers disagree about the end of a quoted
-    // file name, another parameter could contain a second name.
+    // Parsers differ in which spelling of a parameter they prefer (RFC 2231), and another parameter could contain a second name.
     if (!DISPOSITION_PARAMETERS.has(parameter)) throw fail(`a part has an unknown parameter ${parameter}`);
   }
   const name = parameters.get('name');
   if (name === undefined) throw fail('a part has no name');
-  // Parsers differ in the escapes that they resolve. Some resolve those of mail headers (RFC 2047).
+  // Parsers differ in the escapes that they decode. Some decode those of mail headers (RFC 2047).
   if (disposition.escaped.has('name') || name.includes('=?')) throw fail('a part has an escape in its name');
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
   const decoded = extended === undefined ? null : decodeExtended(extended);
   if (extended !== undefined && decoded === null) throw fail('a part has an invalid filename* (RFC 8187)');
   const contentType = headers.get('content-type') ?? null;
-  // Only some parsers support nested parts.
+  // Only some parsers support parts within a part.
   if (contentType !== null && /^\s*multipart\//i.test(contentType)) throw fail('a part is itself multipart');
   headers.delete('content-disposition');
   headers.delete('content-type');
@@ -360,12 +359,12 @@ function readHead(headers: Map<string, string>, contentStart: number): PartHead 
   };
 }
 
-/** Browsers and most clients escape exactly these three characters in names (HTML, "multipart/form-data"). */
+/** Decodes the three characters that browsers and most clients escape in names (HTML, "multipart/form-data"). */
 function decodePercent(text: string): string {
   return text.replace(/%(?:22|0D|0A)/gi, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
 }
 
-/** Decodes values such as `UTF-8'en'%e2%82%ac` (RFC 8187); `null` if the value is invalid. */
+/** Decodes a value such as `UTF-8'en'%e2%82%ac` (RFC 8187); `null` if it is invalid. */
 function decodeExtended(value: string): string | null {
   const [, charset, text] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%'"\s]|%[0-9a-f]{2})*)$/i.exec(value) ?? [];
   if (charset === undefined || text === undefined) return null;
@@ -382,7 +381,7 @@ function decodeExtended(value: string): string | null {
 /** A boundary (RFC 2046, 5.1.1): up to 70 of these characters, of which the last is not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/** `null` unless the type is multipart/form-data with one valid boundary. `boundary*`, which some parsers prefer, is not allowed. */
+/** Returns the boundary; `null` unless the type is multipart/form-data with one valid boundary. `boundary*` is refused. */
 export function multipartBoundary(contentType: string | undefined): string | null {
   const type = parseParameters(contentType ?? '');
   if (type?.value !== 'multipart/form-data') return null;

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Runs background work, and pauses after each piece for as long as it took. The work uses at most half of the time. */
+/** Runs a piece of background work, then pauses for as long as it took. So the work uses at most half of the time. */
 export type Pace = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface PaceDependencies {
@@ -8,7 +8,7 @@ interface PaceDependencies {
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** Shorter pauses are added up, because timers are late by about a millisecond. */
+/** Shorter pauses are added up until they are this long, because timers are about a millisecond late. */
 const PAUSE_MIN_MS = 20;
 
 export function systemPace(): Pace {

@@ -1,12 +1,12 @@
 import { NamedError } from './named-error.ts';
 
-/** A message channel to another process: a worker of `node:cluster`, or `process` within a worker. */
+/** A message channel to another process: a worker of `node:cluster` or, in a worker, `process`. */
 export interface Channel {
   send(message: object, done: (error: Error | null) => void): unknown;
   on(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
-/** Handlers of messages by name. The reply is the result, or what a promise resolves with. */
+/** Handlers of messages by name. The reply is the result; of a promise, what it resolves with. */
 // biome-ignore lint/suspicious/noExplicitAny: each name has its own parameters
 export type Handlers = Readonly<Record<string, (...given: any[]) => unknown>>;
 
@@ -35,7 +35,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** One end of a link between two processes, with requests (`ask`) and notifications (`tell`). Messages arrive in order. */
+/** One end of a link between two processes, for requests (`ask`) and notifications (`tell`). Messages arrive in order. */
 export class ProcessLink {
   readonly #channel: Channel;
   readonly #handlers: Handlers;
@@ -51,7 +51,7 @@ export class ProcessLink {
     });
   }
 
-  /** Sends a request and returns the reply, without a timeout (see `InTime`). @throws LinkClosedError, ReplyFailedError */
+  /** Sends a request and returns the reply. It has no timeout (see `InTime`). @throws LinkClosedError, ReplyFailedError */
   ask<Result>(name: string, ...given: readonly unknown[]): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new LinkClosedError(name));
     const id = ++this.#lastId;
@@ -64,7 +64,7 @@ export class ProcessLink {
     });
   }
 
-  /** Sends a notification, which is lost if the other process has exited. */
+  /** Sends a notification. It is lost if the other process has exited. */
   tell(name: string, ...given: readonly unknown[]): void {
     if (!this.#isClosed) this.#send({ link: 'tell', name, given }, () => undefined);
   }
@@ -104,7 +104,7 @@ export class ProcessLink {
     }
   }
 
-  /** Sending fails if the other process has exited, which other code detects. */
+  /** Sending fails only if the other process has exited, and other code detects this. */
   #send(message: LinkMessage, onLost: () => void): void {
     this.#channel.send(message, (error) => {
       if (error !== null) onLost();

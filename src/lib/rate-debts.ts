@@ -1,17 +1,17 @@
 import { rememberRecent } from './recent.ts';
 
 /**
- * Token buckets. A bucket is stored as the time at which its debt is repaid, when it is full again. Each use delays this time by `everyMs`.
- * The clock is read in whole milliseconds, so that sums are exact and rounding never refuses the last use of a burst.
+ * This file implements token buckets. A bucket is stored as the time at which its debt is repaid, so that it is full. Each use delays this
+ * time by `everyMs`. The clock is read in whole milliseconds, so sums are exact and rounding never refuses the last use of a burst.
  */
 
-/** Allows `burst` uses at once, and one more per `everyMs`. */
+/** A rate limit: `burst` uses at once, and one more per `everyMs`. */
 export interface Rate {
   readonly burst: number;
   readonly everyMs: number;
 }
 
-/** Returns when the debt is repaid after a use that costs `cost` tokens. `repaidAtMs`: without this use; absent: no debt. */
+/** Returns when the debt is repaid after a use of `cost` tokens. `repaidAtMs`: when it is repaid without this use; absent: no debt. */
 export function debtAfter(
   repaidAtMs: number | undefined,
   { everyMs }: Pick<Rate, 'everyMs'>,
@@ -21,12 +21,12 @@ export function debtAfter(
   return Math.max(repaidAtMs ?? 0, Math.floor(nowMs)) + cost * everyMs;
 }
 
-/** Time in milliseconds until the debt is at most a burst; 0 or less if it already is. */
+/** Returns the milliseconds until the debt is at most a burst; 0 or less if it already is. */
 export function overMs(repaidAtMs: number, { burst, everyMs }: Rate, nowMs: number): number {
   return repaidAtMs - (Math.floor(nowMs) + burst * everyMs);
 }
 
-/** Token buckets by name. Above `namesMax`, the least recently used one is forgotten. The rate of a name must always be the same. */
+/** Token buckets by name. Above `namesMax`, the least recently used one is forgotten. A name must always have the same rate. */
 export class RateDebts {
   readonly #repaidAtMs;
 
@@ -34,7 +34,7 @@ export class RateDebts {
     this.#repaidAtMs = rememberRecent<number>(namesMax);
   }
 
-  /** Time in milliseconds until one more use is allowed, or 0. Counts nothing. */
+  /** Returns the milliseconds until one more use is allowed; 0: now. Counts nothing. */
   waitMs(name: string, rate: Rate, nowMs: number): number {
     return Math.max(overMs(debtAfter(this.#repaidAtMs.get(name), rate, nowMs), rate, nowMs), 0);
   }
@@ -43,7 +43,7 @@ export class RateDebts {
     this.#repaidAtMs.set(name, debtAfter(this.#repaidAtMs.get(name), rate, nowMs));
   }
 
-  /** Counts a use and returns 0 if it is allowed. Otherwise counts nothing and returns the time in milliseconds until it is. */
+  /** Counts a use and returns 0 if it is allowed. Otherwise counts nothing and returns the milliseconds until it is. */
   take(name: string, rate: Rate, nowMs: number): number {
     return countAll([[this, name, rate]], nowMs);
   }
@@ -60,7 +60,7 @@ export class RateDebts {
 
 export type Counted = readonly [debts: RateDebts, name: string, rate: Rate];
 
-/** Counts a use in each bucket and returns 0 if all allow it. Otherwise counts nothing and returns the milliseconds until they do. */
+/** Counts a use in every bucket and returns 0 if all allow it. Otherwise counts nothing and returns the milliseconds until they do. */
 export function countAll(all: readonly Counted[], nowMs: number): number {
   const waitMs = Math.max(...all.map(([debts, name, rate]) => debts.waitMs(name, rate, nowMs)));
   if (waitMs > 0) return waitMs;

@@ -1,4 +1,4 @@
-/** Reproducible numbers from 0 (inclusive) to 1 (exclusive), by mulberry32. Never use them for secrets. */
+/** Returns random numbers from 0 (inclusive) to 1 (exclusive), the same for the same seed (mulberry32). Never use them for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

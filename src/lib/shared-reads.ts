@@ -1,4 +1,4 @@
-/** Combines reads of the same key. Callers that arrive during a read share the next one, so that every read begins after its request. */
+/** Combines reads of the same key. Callers that arrive during a read share the next one, so that no read begins before its request. */
 export function shareReads<Result>(read: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();
   const next = new Map<string, Promise<Result>>();
@@ -25,7 +25,7 @@ export function shareReads<Result>(read: (key: string) => Promise<Result>): (key
   };
 }
 
-/** Callers that arrive while the work runs get its result. */
+/** Combines calls: those that arrive while the work runs get its result. */
 export function shareInFlight<Given extends readonly unknown[], Result>(
   work: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {

@@ -1,14 +1,14 @@
-/** Scans rows in pages until enough items are found, no rows are left, or the time is over. A page takes some milliseconds. */
+/** Time limit of a scan, which reads pages until enough items are found or no rows are left. A page takes a few milliseconds. */
 
 export interface SliceTiming {
   readonly nowMs: () => number;
   readonly budgetMs: number;
 }
 
-/** For lists that people wait for. A list should take at most 200 ms, of which the last page and reading the items take a part. */
+/** Time limit for lists that people wait for. A list should take at most 200 ms, including its last page and reading the items. */
 export const LIST_TIMING: SliceTiming = { nowMs: () => performance.now(), budgetMs: 80 };
 
-/** No time limit. */
+/** For scans without a time limit. */
 export const UNHURRIED: SliceTiming = { nowMs: () => 0, budgetMs: 1 };
 
 const FIRST_ROWS = 500;
@@ -16,15 +16,15 @@ const ROWS_MAX = 10_000;
 const ROWS_MIN = 100;
 const PAGE_MS = 20;
 
-/** `next`: the cursor after the items; `null` if no rows follow. */
+/** Items that a scan has found. `next`: the cursor after them; `null` if no rows follow. */
 export interface LookedThrough<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
 }
 
 /**
- * Scans from the cursor `start` until it has found `limit` items. `read` returns at most `wanted` items from a page of `rows` rows; if it
- * returns `wanted` items, its `next` is the cursor after the last one. `isExact`: every row is an item, so a page is `wanted` rows.
+ * Scans from the cursor `start` until `limit` items are found. `read` returns at most `wanted` items from a page of `rows` rows; if it
+ * returns that many, its `next` is the cursor after the last one. `isExact`: every row is an item, so a page has `wanted` rows.
  */
 export async function lookThrough<Item>(
   { start, limit, isExact }: { readonly start: string | null; readonly limit: number; readonly isExact: boolean },
@@ -47,7 +47,7 @@ export async function lookThrough<Item>(
   }
 }
 
-/** The size of the next page, given the size and the time of the last one. */
+/** Returns the size of the next page, from the size and the time of the last one. */
 export function nextRows(rows: number, tookMs: number): number {
   if (tookMs > PAGE_MS) return Math.max(ROWS_MIN, Math.floor(rows / 2));
   return tookMs < PAGE_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows;

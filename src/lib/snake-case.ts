@@ -1,4 +1,4 @@
-/** `createdAt` becomes `created_at`. */
+/** Converts `createdAt` to `created_at`. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

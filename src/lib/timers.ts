@@ -1,6 +1,6 @@
-/** Code with deadlines takes `Timers`, so that tests can control the time. */
+/** Timers. Code with deadlines takes them as a parameter, so that tests can control the time. */
 export interface Timers {
-  /** Milliseconds of a monotonic clock. */
+  /** Returns milliseconds of a monotonic clock. */
   nowMs(): number;
   /** Runs work once, later. Returns a function that cancels it. The timer does not keep the process alive. */
   after(ms: number, run: () => void): () => void;

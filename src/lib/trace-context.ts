@@ -2,21 +2,21 @@ import { randomFillSync } from 'node:crypto';
 import type { FillRandom } from './ids.ts';
 
 export interface TraceContext {
-  /** 32 hexadecimal digits, not all zero. */
+  /** Trace id: 32 hexadecimal digits, not all zero. */
   readonly traceId: string;
-  /** 16 hexadecimal digits, not all zero. */
+  /** Span id: 16 hexadecimal digits, not all zero. */
   readonly spanId: string;
   readonly isSampled: boolean;
 }
 
-/** The header of every version begins with the version, the trace id, the span id and the flags. */
+/** Pattern of the header. In every version, it begins with the version, the trace id, the span id and the flags. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
 const VERSION_0_LENGTH = 55;
-/** Later versions can add fields. Longer headers are ignored. */
+/** Maximum length of the header, to which later versions can add fields. Longer headers are ignored. */
 const TRACEPARENT_LENGTH_MAX = 256;
 const SAMPLED = 1;
 
-/** Returns `null` if the `traceparent` header is absent or invalid. */
+/** Parses a `traceparent` header; `null` if it is absent or invalid. */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
   if (typeof header !== 'string') return null;
   if (header.length < VERSION_0_LENGTH || header.length > TRACEPARENT_LENGTH_MAX) return null;
@@ -32,7 +32,7 @@ function isZero(hex: string): boolean {
   return /^0+$/.test(hex);
 }
 
-/** A `traceparent` header of version 00. */
+/** Formats a `traceparent` header of version 00. */
 export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
   return `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
 }
@@ -43,7 +43,7 @@ const TRACESTATE_MEMBERS_MAX = 32;
 const TRACESTATE_MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** The `tracestate` header as it is propagated; `null` if it is absent or invalid. */
+/** Returns the `tracestate` header to propagate; `null` if it is absent or invalid. */
 export function validTracestate(header: string | null | undefined): string | null {
   if (typeof header !== 'string' || header.length > TRACESTATE_LENGTH_MAX) return null;
   const members = header
@@ -61,7 +61,7 @@ interface TraceIds {
 
 const POOL_BYTES = 4096;
 
-/** Draws random bytes in blocks, as `createIds` does. */
+/** Creates ids. Random bytes are drawn in blocks, as in `createIds`. */
 export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceIds {
   const pool = Buffer.alloc(POOL_BYTES);
   let used = POOL_BYTES;
@@ -74,7 +74,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
       }
       const text = pool.toString('hex', used, used + bytes);
       used += bytes;
-      // An id of zeros is invalid.
+      // An id that is zero is invalid.
       if (!isZero(text)) return text;
     }
   }
@@ -84,7 +84,7 @@ export function createTraceIds(fillRandom: FillRandom = randomFillSync): TraceId
 
 const RATIO_DIGITS = 12;
 
-/** Depends only on the trace id, so that all nodes decide alike. */
+/** Whether a trace is exported. This depends only on its id, so that all nodes decide alike. */
 export function isInSample(traceId: string, sampleRatio: number): boolean {
   return Number.parseInt(traceId.slice(-RATIO_DIGITS), 16) < sampleRatio * 16 ** RATIO_DIGITS;
 }

@@ -3,23 +3,23 @@ import { type Batch, ItemBatcher, type ItemLimit } from './batcher.ts';
 import { NotBegunError } from './batcher-errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Identifies the reservations of a call. */
+/** Identifies what a call has reserved. */
 export interface HeldCall {
   readonly accountId: string;
   readonly callId: string;
 }
 
 /**
- * Processes calls in two phases, in batches: at admission, a call reserves something, such as an idempotency key; its end releases or
- * completes the reservation. If the database is down:
+ * Processes calls in two phases, in batches. At admission, a call reserves something, such as an idempotency key; its end releases or
+ * completes this. If the database is down:
  *
- * - An admission fails and leaves nothing reserved. If its outcome is unknown, a release is retried in the background until it succeeds.
+ * - An admission fails and leaves nothing reserved. If its result is unknown, a release is tried in the background until it succeeds.
  * - An end is tried once and is safe to repeat. The caller handles the failure (`accounting/settlement`).
  */
 interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended = void> {
-  /** @throws if the outcome is unknown or the database refuses the values; nothing stays reserved. */
+  /** Admits a call. @throws if the result is unknown or the database refuses the values; in the end, nothing stays reserved */
   admit(request: Request): Promise<Verdict>;
-  /** @throws if the end is not durable, or if this is unknown. */
+  /** Ends a call. @throws if the end is not durable, or if this is unknown */
   end(outcome: Outcome): Promise<Ended>;
   /** Releases everything that the call may have reserved, in the background. */
   abandon(call: HeldCall): void;
@@ -27,13 +27,13 @@ interface TwoPhase<Request extends HeldCall, Verdict, Outcome extends HeldCall, 
 }
 
 export interface TwoPhaseOptions<Request extends HeldCall, Verdict, Outcome extends HeldCall, Ended> {
-  /** Returns one verdict per request, in order. Must be atomic. */
+  /** Admits calls atomically. Returns one verdict per request, in order. */
   readonly admit: (requests: readonly Request[], batch: Batch) => Promise<readonly Verdict[]>;
-  /** Returns one result per outcome, in order. Must be safe to repeat. */
+  /** Ends calls. Returns one result per outcome, in order. Must be safe to repeat. */
   readonly end: (outcomes: readonly Outcome[]) => Promise<readonly Ended[]>;
-  /** Releases the reservations of the calls, if any. Must be safe to repeat. */
+  /** Releases what the calls have reserved, if anything. Must be safe to repeat. */
   readonly release: (calls: readonly HeldCall[]) => Promise<void>;
-  /** Whether the data of a call, rather than the connection, caused the error. */
+  /** Whether an error was caused by the data of a call rather than by the connection. */
   readonly isItemFault: (error: unknown) => boolean;
   readonly logger: Logger;
   readonly retryDelayMs?: number | undefined;
@@ -86,7 +86,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
         if (isClosing) break;
       }
     }
-    // Must run in the same tick as the check of the list, so that a call that is abandoned later starts another round.
+    // Set synchronously after the check of the list, so that a call that is abandoned later starts another round.
     releasing = null;
   }
 
@@ -95,7 +95,7 @@ export function createTwoPhase<Request extends HeldCall, Verdict, Outcome extend
       try {
         return await admissions.submit(request);
       } catch (error) {
-        // If the request was not started or its values were refused, nothing is reserved. After a lost connection, this is unknown.
+        // Nothing is reserved if the request was not started or its values were refused. After a lost connection, this is unknown.
         if (!(error instanceof NotBegunError) && !isItemFault(error)) abandon(request);
         throw error;
       }

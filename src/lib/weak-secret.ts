@@ -1,6 +1,6 @@
 /**
- * Returns why a secret is easy to guess, as the predicate of a sentence that does not reveal it; `null` if no reason was found. Detects
- * placeholders, keyboard sequences and repetition, but no dictionary words.
+ * Returns why a secret is easy to guess, as the predicate of a sentence that does not reveal the secret; `null`: no reason was found.
+ * Detects placeholders, keyboard sequences and repetition, but not words of a dictionary.
  */
 export function weaknessOf(secret: string, lengthMin: number): string | null {
   if (secret.length < lengthMin) return `has ${secret.length} characters`;
@@ -9,19 +9,19 @@ export function weaknessOf(secret: string, lengthMin: number): string | null {
   return null;
 }
 
-/** Such as `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
+/** Whether a secret is a placeholder such as `change-me`, `<your-token>`, `${TOKEN}`, `my-secret-password-123456`. */
 export function isPlaceholder(secret: string): boolean {
   if (BRACKETED.test(secret) || PHRASE.test(secret)) return true;
   const words = withoutSequences(secret.toLowerCase().replace(WORD, ' ')).split(/[^\p{L}\p{N}]+/u);
   return words.filter((word) => !SHORT_WORDS.has(word)).join('').length < MEANING_MIN;
 }
 
-/** Minimum number of characters that remain of a secret without typical words and sequences. */
+/** Minimum number of characters that a secret must have without its typical words and sequences. */
 const MEANING_MIN = 4;
-/** Minimum number of distinct characters. One in ten thousand random texts of 16 decimal digits has fewer. */
+/** Minimum number of different characters. One in ten thousand random texts of 16 decimal digits has fewer. */
 const DISTINCT_MIN = 5;
 
-/** Placeholders in documents, and variables and commands of shells. */
+/** Placeholders of documents, and variables and commands of shells. */
 const BRACKETED = /^(?:<.*>|\[.*\]|\{.*\}|\$\{?\w+\}?|\$\(.*\)|`.*`|%\w+%)$/s;
 const PHRASE = new RegExp(
   [
@@ -34,7 +34,7 @@ const PHRASE = new RegExp(
   ].join('|'),
   'i',
 );
-/** Words that are removed anywhere in the text. A random text rarely contains one. */
+/** Words that are removed wherever they are in the text. A random text rarely contains one. */
 const WORD =
   /administrator|operator|password|passwort|passwd|passphrase|faregate|gateway|postgres|placeholder|changeme|production|default|example|openssl|welcome|letmein|base64|private|fixme|todo|replace|change|access|bearer|strong|random|secret|string|please|secure|insert|admin|token|super|value|dummy|login|guest|rand|root|user|your|pass|this|with|long|here|very|some/g;
 const SHORT_WORDS = new Set([
@@ -98,7 +98,7 @@ function sequenceAt(text: string, at: number): number {
   return Math.max(same, ...along);
 }
 
-/** Whether the text repeats a shorter text. The last repetition may be incomplete. */
+/** Whether the text is a repetition of a shorter text. The last repetition may be incomplete. */
 function isPeriodic(text: string): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     if (text.startsWith(text.slice(period))) return true;

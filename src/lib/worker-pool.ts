@@ -5,24 +5,24 @@ import { Shares, type Tenant } from './fair/shares.ts';
 import { NamedError } from './named-error.ts';
 
 export interface WorkerPoolOptions {
-  /** A module that exports `run`. */
+  /** File of a module that exports `run`. */
   readonly file: string;
   readonly name: string;
   readonly threadsMax: number;
-  /** Maximum number of waiting and running tasks of all accounts together. */
+  /** Maximum number of waiting and running tasks, of all accounts together. */
   readonly placesMax: number;
   /** Time limit of a task, including the start of its thread. */
   readonly taskMsMax: number;
-  /** Heap limit of a thread in MiB, without buffers. */
+  /** Heap limit of a thread in MiB, without its buffers. */
   readonly heapMiBMax: number;
-  /** Idle time after which a thread exits. */
+  /** After this time without a task, a thread exits. */
   readonly idleMs: number;
 }
 
-/** Maximum size of a thread's young generation. By default it takes up to 128 MiB and keeps them while the thread is idle. */
+/** Maximum size of a thread's young generation. By default it takes up to 128 MiB, and an idle thread keeps them. */
 const YOUNG_MIB_MAX = 48;
 
-/** The memory in `moved` is transferred to the thread, so the sender can no longer use it. */
+/** A message to a thread. The memory in `moved` is transferred, so the sender can no longer use it. */
 interface WorkerMessage<Task> {
   readonly task: Task;
   readonly moved: readonly ArrayBuffer[];
@@ -37,34 +37,34 @@ interface WorkerMessage<Task> {
  */
 export interface WorkerPool {
   /**
-   * @param prepare creates the message when the task can run, so that waiting tasks need no memory
-   * @throws WorkerPoolBusyError if the account gets no place in the queue, WorkerFailedError if the thread was terminated or failed, and
+   * @param prepare creates the message when the task can run, so that a waiting task needs no memory
+   * @throws WorkerPoolBusyError if the account gets no place in the queue, WorkerFailedError if the thread failed or was terminated, and
    * errors of the task
    */
   run<Task, Result>(tenant: Tenant, prepare: () => WorkerMessage<Task> | Promise<WorkerMessage<Task>>): Promise<Result>;
-  /** Waits for pending tasks and terminates the threads. Later tasks are refused. */
+  /** Waits for pending tasks, then terminates the threads. Later tasks are refused. */
   close(): Promise<void>;
   readonly running: number;
   readonly waiting: number;
 }
 
-/** Too many tasks are waiting. The task can be retried. */
+/** Too many tasks wait. The caller can try again. */
 export class WorkerPoolBusyError extends NamedError {
   constructor(name: string) {
     super(`too many tasks are waiting for a thread of the pool "${name}"`);
   }
 }
 
-/** The thread failed, or was terminated by the time limit or the heap limit. */
+/** The thread failed, or it was terminated because of the time limit or the heap limit. */
 export class WorkerFailedError extends NamedError {}
 
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { file, name, threadsMax, placesMax, taskMsMax, heapMiBMax, idleMs } = options;
-  /** Created for the first task: many gateways never run one. */
+  /** The threads are created for the first task, because many gateways never run one. */
   let threads: Promise<Piscina> | null = null;
   const places = new Shares(placesMax);
   const pending = new Set<Promise<unknown>>();
-  /** Tasks wait here, because the thread library starts threads only when a task is added: after a crash, its queue might never run. */
+  /** Tasks wait here, because the thread library starts threads only when a task is added: after a crash, its own queue might never run. */
   const slots = new FairSlots({ slotsMax: threadsMax });
   let closing: Promise<void> | null = null;
 
@@ -79,7 +79,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: heapMiBMax, maxYoungGenerationSizeMb: YOUNG_MIB_MAX },
     });
-    // A thread that dies without a task affects no caller. Without a listener, the event would terminate the process.
+    // A thread that dies without a task does no harm. Without a listener, the event would end the process.
     made.on('error', () => {});
     return made;
   }
@@ -110,7 +110,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), taskMsMax);
     try {
-      // Aborting a task terminates its thread.
+      // Aborting the task terminates its thread.
       return await pool.run(task, { transferList: moved, signal: overdue.signal });
     } catch (error) {
       if (overdue.signal.aborted) {
@@ -124,7 +124,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  /** Does not use Piscina's `close`, which terminates starting threads and fails their tasks. */
+  /** Piscina's own `close` is not used: it terminates threads that are starting, and so fails their tasks. */
   async function closePool(): Promise<void> {
     await Promise.allSettled(pending);
     await (await threads)?.destroy();
@@ -157,13 +157,13 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
-/** Node has error codes for threads that it terminated. Piscina has none for a thread that ended itself. */
+/** Whether a thread has ended. For threads that it terminated, Node has error codes; for one that ended itself, Piscina has none. */
 function isEndOfThread(error: unknown): boolean {
   const { code, message } = error as Partial<NodeJS.ErrnoException>;
   return code?.startsWith('ERR_WORKER_') === true || message?.includes('worker exited') === true;
 }
 
-/** Bytes that are copied at a time. This takes about 2 ms, including page faults of new memory. */
+/** Bytes that are copied at a time. This takes about 2 ms, with page faults of new memory. */
 const COPY_BYTES = 4 * 2 ** 20;
 
 /** Copies bytes into memory that can be transferred to a thread. The event loop runs between parts of a long copy. */

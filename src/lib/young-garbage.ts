@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Creates a collector of garbage buffers in a long transfer; call the returned function with the size of each chunk. The engine sees only
- * the small handles of buffers, and does not collect them until 64 MiB have accumulated. A collection of the young generation frees them in
- * about a millisecond.
+ * Creates a collector of buffers that become garbage during a long transfer; call the result with the size of each chunk. The engine sees
+ * only the small handles of buffers, and does not free them until 64 MiB have accumulated. A collection of the young generation frees them
+ * in about a millisecond.
  */
 export function createYoungGarbageCollector(everyBytes = COLLECT_EVERY_BYTES): (sizeBytes: number) => void {
   let sinceBytes = 0;
@@ -23,7 +23,7 @@ type Collect = (options: { readonly type: 'minor' }) => void;
 
 let collectYoung: Collect | null = null;
 
-/** The engine exposes its collector to contexts that are created while the flag is set. */
+/** Finds the engine's collector, which contexts have that are created while the flag is set. */
 function findCollector(): Collect {
   setFlagsFromString('--expose-gc');
   try {

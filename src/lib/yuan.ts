@@ -1,13 +1,13 @@
 import { withoutTrailing } from './trailing.ts';
 
-/** Amounts of money are `bigint` numbers of nano-yuan. In APIs and in the configuration, they are decimal strings in yuan. */
+/** An amount of money is a `bigint` of nano-yuan. In APIs and in the configuration, it is a decimal string in yuan. */
 export const NANO_PER_YUAN = 1_000_000_000n;
 
 const FRACTION_DIGITS = 9;
 
 const DECIMAL = /^(-?)(\d{1,15})(?:\.(\d{1,9}))?$/;
 
-/** Parses yuan such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it. Returns `null` for any other text. */
+/** Parses yuan such as `"0.30"` or `"-12"`: at most 15 digits before the point and 9 after it. `null` for any other text. */
 export function parseYuan(text: string): bigint | null {
   const match = DECIMAL.exec(text);
   if (match === null) return null;
@@ -16,7 +16,7 @@ export function parseYuan(text: string): bigint | null {
   return sign === '-' ? -nano : nano;
 }
 
-/** Without trailing zeros: `300000000n` is `"0.3"`. */
+/** Formats an amount without trailing zeros: `300000000n` is `"0.3"`. */
 export function formatYuan(amountNano: bigint): string {
   const sign = amountNano < 0n ? '-' : '';
   const digits = (amountNano < 0n ? -amountNano : amountNano).toString().padStart(FRACTION_DIGITS + 1, '0');

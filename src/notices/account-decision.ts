@@ -6,7 +6,7 @@ export interface AccountFacts {
   readonly accountId: string;
   readonly balanceNano: bigint;
   readonly lastEntryNo: bigint;
-  /** `null` if the configured threshold applies. */
+  /** The account's own threshold; `null`: the configured one applies. */
   readonly lowBalanceNano: bigint | null;
   readonly subscriptions: readonly SubscriptionFacts[];
 }
@@ -22,20 +22,20 @@ interface SubscriptionFacts {
   readonly periodTokens: number;
 }
 
-/** The level at which the subject last caused a notice, while it still applies. */
+/** Level at which a subject last caused a notice, as long as it is not left. */
 export interface NoticeState {
   readonly accountId: string;
   readonly subject: string;
-  /** The period of the level; empty if the subject has no periods. */
+  /** Period to which the level belongs; empty if the subject has no periods. */
   readonly occurrence: string;
   readonly level: number;
 }
 
 export interface AccountTerms {
   readonly nowMs: number;
-  /** `null` if only accounts with a threshold of their own have one. */
+  /** Configured threshold; `null`: only accounts with one of their own have a threshold. */
   readonly lowBalanceNano: bigint | null;
-  /** A notice is due at these percentages of a plan's quota, in ascending order. */
+  /** Percentages of a plan's quota at which a notice is due, in ascending order. */
   readonly planPercents: readonly number[];
   readonly plans: ReadonlyMap<string, NoticedPlan>;
 }
@@ -58,7 +58,8 @@ const WEEK_MS = 7 * DAY_MS;
 const BALANCE = 'balance';
 
 /**
- * A threshold causes one notice. Another one requires that the balance was more than a tenth above it, or that a new week or period began.
+ * Decides on notices for an account. A threshold causes one notice, and another one only after the balance was more than a tenth above it,
+ * or in a new week or period.
  */
 export function decideAccount(
   facts: AccountFacts,
@@ -78,7 +79,7 @@ export function decideAccount(
 
 const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
-/** A low balance stays low until it exceeds the threshold by a tenth. Otherwise a balance near the threshold would cause many notices. */
+/** Decides on a low balance. Only a tenth above the threshold ends it, so that a balance near the threshold causes few notices. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
   isNotified: boolean,
@@ -88,7 +89,7 @@ function decideBalance(
     const isOver = thresholdNano === null || balanceNano > thresholdNano + thresholdNano / 10n;
     return isOver ? { ...NOTHING, cleared: [BALANCE] } : NOTHING;
   }
-  // An account that was never topped up causes no notice.
+  // An account without any entry was never topped up, and causes no notice.
   if (thresholdNano === null || balanceNano >= thresholdNano || lastEntryNo === 0n) return NOTHING;
   return {
     cleared: [],
@@ -130,7 +131,7 @@ function decidePlan(
     const subject = `${name} ${id}`;
     const state = states.get(subject);
     const notified = state?.occurrence === String(occurrence) ? state.level : 0;
-    // If a failed call has reduced the week's count, the notice is not repeated.
+    // If a failed call has lowered the week's count, the notice is not repeated.
     if (reached <= notified) return NOTHING;
     return {
       cleared: [],
@@ -159,7 +160,7 @@ function decidePlan(
   });
 }
 
-/** Counters belong to the period of the last counted call. If that period is over, nothing is used. */
+/** Returns the use of a plan. Counters belong to the period of the last counted call. If that is over, nothing is used. */
 function measuresOf(
   { startsAtMs, weekBeganAtMs, weekCalls, periodBeganAtMs, periodTokens }: SubscriptionFacts,
   { quotaTokens, periodDays, weeklyCalls }: NoticedPlan,

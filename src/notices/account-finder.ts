@@ -15,8 +15,8 @@ interface AccountFinderDependencies {
 }
 
 /**
- * Takes changed accounts from the queue in the background. Each partition has its own finder, so an unavailable partition does not delay
- * the others.
+ * Takes changed accounts from a queue and finds notices for them, in the background. Each partition has its own finder, so that one that is
+ * unavailable does not delay others.
  */
 export function createAccountFinder(dependencies: AccountFinderDependencies): BackgroundJob {
   const { accounts, terms, options, logger, onNotices, intervalMs } = dependencies;
@@ -32,11 +32,11 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
   return createBackgroundJob({
     intervalMs,
     async run(isStopping) {
-      // When this node stops, another node continues with the queue.
+      // If this node stops, another one continues with the queue.
       while (!isStopping() && (await processBatch()) === 'more') onNotices();
     },
     logger,
-    failing: 'failed to find account notices; retrying (calls are not affected)',
-    recovered: 'finding account notices works again',
+    failing: 'failed to check accounts for events; retrying (calls are not affected)',
+    recovered: 'accounts are checked for events again',
   });
 }

@@ -8,18 +8,18 @@ import { addNotices, type NewNotices } from './notice-store.ts';
 import { readThresholds } from './threshold-store.ts';
 
 /**
- * One transaction takes changed accounts from the queue, reads their thresholds from the directory, and writes notice states, notices and
- * deliveries.
+ * This file takes changed accounts from the queue, reads their thresholds from the directory, and writes notice states, notices and
+ * deliveries, all in one transaction.
  */
 
 /**
- * A queue row contains the accounts of one or several batches of calls. Large batches are cheaper, because each batch scans past the dead
- * rows of previous ones.
+ * Maximum number of queue rows in a batch. A row has the accounts of one or several batches of calls. Large batches are cheaper: each one
+ * scans past the dead rows of earlier ones.
  */
 const CHANGES_ROWS = 500;
 const CHANGES_ACCOUNTS = 1_000;
 
-/** An empty queue needs no transaction. */
+/** Finds out whether the queue is empty, which then needs no transaction. */
 const findChanges: Statement = { name: 'notices.find-changes', text: 'select from account_changes limit 1' };
 
 const takeChanges: Statement = {
@@ -91,7 +91,7 @@ export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 
 export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
   return {
-    /** Stores the decisions about queued accounts. Only one node at a time can do this. */
+    /** Stores decisions about queued accounts. Only one node can do this at a time. */
     async noticeChanges(
       decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
       options: NewNotices,
@@ -109,7 +109,7 @@ export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
           ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
         }));
         await writeStates(transaction, decisions);
-        // This locks receivers, for which finders of other partitions may wait, so it comes last.
+        // This comes last, because it locks receivers, for which finders of other partitions may wait.
         await addNotices(
           transaction,
           decisions.flatMap(({ notices }) => notices),
@@ -132,7 +132,7 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
 }
 
-/** Setting a threshold queues the account again, so thresholds are read after the queue. */
+/** Reads thresholds after the queue: setting one queues the account again. */
 async function readFacts(
   transaction: TransactionOverBoth,
   ids: readonly string[],

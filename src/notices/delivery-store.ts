@@ -8,7 +8,7 @@ import type { Notice } from './notice.ts';
  * the node dies, the lease expires and another node continues.
  */
 
-/** Each channel has its own concurrency limit. */
+/** Kinds of receivers. Each has its own concurrency limit. */
 export const CHANNELS = ['operators', 'accounts', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -20,7 +20,7 @@ const CLAIMED = selection({
 
 export type Lease = RowOf<typeof CLAIMED>;
 
-/** Uses notice_receivers_due for each channel. */
+/** Claims receivers. Uses notice_receivers_due for each channel. */
 const claim: Statement = {
   name: 'deliveries.claim',
   text: `with due as (
@@ -45,7 +45,7 @@ const PENDING = selection({
     atMs: instantColumn('n.at'),
   }),
   attempts: countColumn('d.attempts'),
-  /** `null` for mail and for a deleted endpoint. */
+  /** Webhook endpoint; `null` for mail, and if it was deleted. */
   endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
     ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
   ),
@@ -63,13 +63,13 @@ order by d.next_attempt_at limit 1`,
 
 const HELD = selection({ leaseId: orNull(textColumn('lease_id')), failures: countColumn('failures') });
 
-/** The lock protects the receiver's pending deliveries. */
+/** Locks a receiver. The lock protects its pending deliveries. */
 const lockReceiver: Statement = {
   name: 'deliveries.lock-receiver',
   text: `select ${HELD.list} from notice_receivers where receiver = $1 for update`,
 };
 
-/** The result of an attempt is valid even if the lease has expired. */
+/** Records an attempt. Its result is valid even if the lease has expired. */
 const recordAttempt: Statement = {
   name: 'deliveries.record-attempt',
   text: `update notice_deliveries set attempts = attempts + 1, status = $3, next_attempt_at = coalesce($4, next_attempt_at),
@@ -128,9 +128,9 @@ export interface AttemptRecord {
   readonly lastError: string | null;
   readonly atMs: number;
   readonly leasedUntilMs: number;
-  /** Set if the endpoint accepts no more notices (HTTP 410). */
+  /** Why the endpoint wants no more notices (HTTP 410); `null`: it does. */
   readonly goneReason: string | null;
-  /** If all attempts have failed since before `sinceMs`, the endpoint is disabled with this reason. */
+  /** If all attempts since before `sinceMs` have failed, the endpoint is disabled for this reason. */
   readonly failingLimit: { readonly sinceMs: number; readonly reason: string };
 }
 
@@ -145,7 +145,7 @@ export function createDeliveryStore(database: DirectoryPool) {
     },
     next: async ({ receiver }: Lease, nowMs: number) =>
       PENDING.first(await database.query(selectNext, [receiver, new Date(nowMs)])),
-    /** Returns whether the lease is held and the receiver can get more notices. */
+    /** Records an attempt. Returns whether the lease is still held and the receiver can get more notices. */
     record: (lease: Lease, attempt: AttemptRecord) =>
       database.transaction(async (transaction) => {
         const { noticeId, status, nextAttemptAtMs, lastStatus, lastError, atMs } = attempt;
@@ -165,7 +165,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** After consecutive failures, the receiver has a cooldown. */
+    /** Releases a receiver. After failures in a row, it has a cooldown. */
     release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
@@ -179,7 +179,7 @@ export function createDeliveryStore(database: DirectoryPool) {
         const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
-    /** Counts at most 10,000. */
+    /** Counts due receivers, up to 10,000. */
     async countDue(nowMs: number): Promise<number> {
       const [row] = await database.query<{ n: number }>(countDue, [toArray(CHANNELS), new Date(nowMs)]);
       return row!.n;
@@ -187,7 +187,7 @@ export function createDeliveryStore(database: DirectoryPool) {
   };
 }
 
-/** Returns `null` if the lease is no longer held. */
+/** Locks a receiver; `null` if its lease is no longer held. */
 async function lockHeld(
   transaction: DirectoryQueryable,
   { receiver, id }: Lease,
@@ -196,7 +196,7 @@ async function lockHeld(
   return held?.leaseId === id ? held : null;
 }
 
-/** Returns whether the endpoint is now disabled. Its pending deliveries then wait until it is enabled again. */
+/** Records an attempt for an endpoint. Returns whether it is now disabled; its pending deliveries then wait until it is enabled again. */
 async function recordOfEndpoint(
   transaction: DirectoryQueryable,
   { receiver, channel }: Lease,

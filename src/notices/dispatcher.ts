@@ -16,12 +16,12 @@ import { type Notice, payloadOf } from './notice.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
 import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
 
-/** Figures of this node, except `due`. */
+/** Figures about deliveries. Except for `due`, they are those of this node. */
 export interface DeliveryFigures {
   readonly delivered: number;
   readonly failed: number;
   readonly inFlight: number;
-  /** Receivers of all nodes that were due in the last round. */
+  /** Number of receivers that were due in the last round, for all nodes. */
   readonly due: number;
 }
 
@@ -31,7 +31,7 @@ interface DispatcherDependencies {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
   readonly sendMail: () => SendMail | null;
-  /** Returns 0 if the mail can be sent, otherwise the time to wait in milliseconds. */
+  /** Counts a mail. Returns 0 if it can be sent, otherwise the milliseconds to wait. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -41,18 +41,18 @@ interface DispatcherDependencies {
   readonly graceMs?: number;
 }
 
-/** Each node serves at most this many receivers concurrently. */
+/** How many receivers a node serves at the same time. */
 const IN_FLIGHT_MAX: Readonly<Record<Channel, number>> = { operators: 8, accounts: 24, mail: 4 };
-/** A lease outlasts an attempt and its database writes. */
+/** Duration of a lease: longer than an attempt and its database writes. */
 const LEASE_MS = 60_000;
-/** Number of notices after which the slot is given to another receiver. */
+/** Number of notices after which the slot goes to another receiver. */
 const BURST_NOTICES = 16;
-/** No further attempt starts after this time, so a slow receiver occupies its slot only briefly. */
+/** After this time, no further attempt starts, so that a slow receiver occupies its slot only briefly. */
 const BURST_MS = 5_000;
 const INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 
-/** Only one node at a time serves a receiver, and sends its notices one by one. A slow receiver delays only itself. */
+/** Delivers notices. A receiver is served by one node at a time, which sends its notices one by one. A slow receiver delays only itself. */
 export function createDispatcher(dependencies: DispatcherDependencies) {
   const {
     store,
@@ -81,7 +81,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     for (const lease of leases) {
       const work = serve(lease)
         .catch((error) => {
-          // The lease will expire, and a node will send the notice again.
+          // The lease expires, and then a node sends the notice again.
           if (!isStopping)
             logger.warn({ err: error }, 'failed to record the result of a delivery; the notice will be sent again');
         })
@@ -125,7 +125,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     await store.release(lease, clock.nowMs(), receiverCooldownMs);
   }
 
-  /** Returns `null` if the node is stopping and the result of the attempt is unknown. */
+  /** Sends a notice; `null` if the node is stopping and the result of the attempt is unknown. */
   async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
     try {
       if (channel === 'mail') {
@@ -184,7 +184,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
         await Promise.all(serving.keys());
       } while (due > 0);
     },
-    /** Waits briefly for attempts in flight, then aborts them; aborted attempts do not count. */
+    /** Waits briefly for attempts in flight, then aborts them. Aborted attempts do not count. */
     async stop(): Promise<void> {
       isStopping = true;
       await job.stop();
@@ -200,7 +200,7 @@ const TOO_MANY_MAILS = failed(null, 'Too many mails were sent to this address or
 
 const NO_ENDPOINT: SendResult = { ...failed(null, 'The endpoint was deleted.'), isFinal: true };
 
-/** Logs contain no e-mail addresses. */
+/** Describes a receiver for the log, without an e-mail address. */
 function shown({ receiver, channel }: Lease): string {
   return channel === 'mail' ? 'mail' : receiver;
 }

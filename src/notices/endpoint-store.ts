@@ -8,10 +8,10 @@ import { ratesOfAskedSend } from './send-rates.ts';
 
 const ENDPOINTS = selection({
   id: textColumn('id'),
-  /** `null` if operators own the endpoint, which then receives notices of all accounts. */
+  /** Account that owns the endpoint; `null`: operators own it, and it receives notices of all accounts. */
   accountId: orNull(textColumn('account_id')),
   url: textColumn('url'),
-  /** `null`: all kinds that the owner may get. */
+  /** Kinds of notices that it receives; `null`: all that its owner may get. */
   events: orNull(listColumn<NoticeKind>('events')),
   status: textColumn<'active' | 'disabled'>('status'),
   statusReason: orNull(textColumn('status_reason')),
@@ -47,7 +47,7 @@ export type InsertedEndpoint =
   | { readonly outcome: 'made' | 'repeated'; readonly endpoint: WebhookEndpoint; readonly secret: string }
   | { readonly outcome: 'key_conflict' | 'too_many' | 'unknown_account' };
 
-/** An owner creates one endpoint at a time, so that the limit is exact. */
+/** Locks an owner, so that it creates one endpoint at a time and the limit is exact. */
 const lockOwner: Statement = {
   name: 'webhooks.lock-owner',
   text: `select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0))`,
@@ -88,7 +88,7 @@ const selectEndpoint: Statement = {
   text: `select ${ENDPOINTS.list} from webhook_endpoints where id = $1`,
 };
 
-/** Enabling an endpoint or changing its URL resets `failing_since`. */
+/** Changes an endpoint. If it is enabled or its URL changes, `failing_since` is reset. */
 const updateEndpoint: Statement = {
   name: 'webhooks.update',
   text: `update webhook_endpoints set
@@ -109,13 +109,13 @@ const deleteDeliveries: Statement = {
   text: 'delete from notice_deliveries where receiver = $1',
 };
 
-/** Recording an attempt locks in the same order: receiver, then endpoint. */
+/** Locks a receiver. Recording an attempt locks in the same order: receiver, then endpoint. */
 const lockReceiver: Statement = {
   name: 'webhooks.lock-receiver',
   text: 'select from notice_receivers where receiver = $1 for update',
 };
 
-/** The receiver is due at once, even during a cooldown. */
+/** Makes a receiver due at once, even during a cooldown. */
 const wakeReceiver: Statement = {
   name: 'webhooks.wake-receiver',
   text: `insert into notice_receivers as r (receiver, channel, next_at) values ($1, $2, $3)
@@ -133,14 +133,14 @@ const insertDelivery: Statement = {
   text: `insert into notice_deliveries (notice_id, receiver, status, next_attempt_at) values ($1, $2, 'pending', $3)`,
 };
 
-/** The receiver must be locked first, so that no attempt is recorded meanwhile. */
+/** Queues a notice again. The receiver must be locked before, so that no attempt is recorded in the meantime. */
 const redeliverNotice: Statement = {
   name: 'webhooks.redeliver',
   text: `update notice_deliveries set status = 'pending', attempts = 0, next_attempt_at = $3
 where notice_id = $1 and receiver = $2 returning notice_id`,
 };
 
-/** Uses notice_deliveries_by_receiver in descending order and the primary key of notices. */
+/** Selects deliveries. Uses notice_deliveries_by_receiver in descending order, and the primary key of notices. */
 const listDeliveries: Statement = {
   name: 'webhooks.list-deliveries',
   text: `select ${DELIVERIES.list}
@@ -163,7 +163,7 @@ export function createEndpointStore(database: DirectoryPool) {
   return {
     insert: (endpoint: NewWebhookEndpoint, countMax: number) =>
       database.transaction((transaction) => insert(transaction, endpoint, countMax)),
-    /** The newest endpoint is first. `accountId`: only endpoints of this account; `null`: all. */
+    /** Lists endpoints, newest first. `accountId`: only those of this account; `null`: all. */
     list: async (accountId: string | null, beforeId: string | null, limit: number) =>
       ENDPOINTS.all(
         await (accountId === null
@@ -171,7 +171,7 @@ export function createEndpointStore(database: DirectoryPool) {
           : database.query(listOfAccount, [accountId, beforeId, limit])),
       ),
     find: async (id: string) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
-    /** Absent fields keep their value. If the endpoint becomes active, its pending deliveries are sent at once. */
+    /** Changes an endpoint. Absent fields keep their value. If it becomes active, its pending deliveries are sent at once. */
     update: (id: string, { url, events, status }: EndpointChange, at: Date) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
@@ -192,7 +192,7 @@ export function createEndpointStore(database: DirectoryPool) {
         await transaction.query(deleteDeliveries, [id]);
         return deleted.length > 0;
       }),
-    /** Returns `false` if the limit is reached. */
+    /** Queues a test. Returns `false` if the limit is reached. */
     test: (endpoint: WebhookEndpoint, noticeId: string, at: Date) =>
       database.transaction(async (transaction) => {
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return false;
@@ -203,7 +203,7 @@ export function createEndpointStore(database: DirectoryPool) {
       }),
     redeliver: (endpoint: WebhookEndpoint, noticeId: string, at: Date): Promise<Redelivery> =>
       database.transaction(async (transaction) => {
-        // Each redelivery sends a request to an arbitrary URL, so redeliveries are limited.
+        // Limited, because each redelivery sends a request to a URL that anybody can choose.
         if ((await countSend(transaction, ratesOfAskedSend(endpoint), at)) > 0) return 'too_many';
         await wake(transaction, endpoint, at);
         return (await transaction.query(redeliverNotice, [noticeId, endpoint.id, at])).length > 0 ? 'queued' : 'absent';

@@ -23,14 +23,14 @@ interface FinderDependencies {
   readonly intervalMs: number;
 }
 
-/** Owners are notified this many days before a key expires. */
+/** Days before the end of a key at which its owners get a notice. */
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
-/** Scans for expiring keys and old notices use indexes, so they are cheap. */
+/** Interval of scans for expiring keys and old notices. They use indexes, so they are cheap. */
 const SCAN_INTERVAL_MS = 60_000;
 
-/** `account-finder.ts` finds notices about balances and plans. This finder also deletes old notices. */
+/** Finds notices that `account-finder.ts` does not: those not about balances and plans. Also deletes old notices. */
 export function createFinder(dependencies: FinderDependencies): BackgroundJob {
   const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = dependencies;
   let lastScanAtMs = Number.NEGATIVE_INFINITY;
@@ -49,7 +49,7 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     for (const days of KEY_DAYS) {
       const decide = (key: ExpiringKey) => decideKey(key, days, nowMs);
       const runBatch = () => store.noticeKeys(days, nowMs + days * DAY_MS, decide, options());
-      // When this node stops, another node continues.
+      // If this node stops, another one continues.
       while (!isStopping() && (await runBatch()) === 'more') onNotices();
     }
     onNotices();
@@ -65,12 +65,12 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
       await scanDatabase(isStopping);
     },
     logger,
-    failing: 'failed to find notices; retrying (calls are not affected)',
-    recovered: 'finding notices works again',
+    failing: 'failed to check for events; retrying (calls are not affected)',
+    recovered: 'the gateway checks for events again',
   });
 }
 
-/** A key that is found on its last day gets only the one-day notice. */
+/** Decides on a key. One that is found on its last day gets only the notice for that day. */
 function decideKey(key: ExpiringKey, daysLeft: number, nowMs: number): DueNotice | null {
   const { accountId, id, name, prefix, expiresAtMs } = key;
   if (expiresAtMs <= nowMs || KEY_DAYS.some((days) => days < daysLeft && expiresAtMs <= nowMs + days * DAY_MS))

@@ -10,7 +10,7 @@ interface LinkMailerDependencies {
   readonly logger: Logger;
 }
 
-/** Beyond these limits, a link's creator has to pass it on. */
+/** Maximum number of concurrent mails. If this or the next limit is reached, the creator must pass the link on. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 100;
 
@@ -24,7 +24,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
     if (current === null) return;
     try {
       const result = await sendOneMail(current, { to, ...linkText(link), id: null }, stopping.signal);
-      // The log contains neither the link nor the address.
+      // Without the link and the address, which must not be in the log.
       if (result.outcome === 'failed') logger.warn({ kind: link.kind, reason: result.error }, NOT_SENT);
     } catch (error) {
       if (!stopping.signal.aborted) logger.warn({ kind: link.kind, err: error }, NOT_SENT);
@@ -43,7 +43,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
   }
 
   return {
-    /** The mail is sent once and not stored, because the creator has the link too. */
+    /** Sends a mail once, without storing it, because the creator has the link, too. */
     send(link: LinkForMail): void {
       if (link.email === null || terms() === null) return;
       if (waiting.length >= WAITING_MAX) {

@@ -18,7 +18,7 @@ interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The message id is the same for every attempt, so that mail programs detect duplicates; `null` if the mail is sent only once. */
+  /** Message id, the same for every attempt, so that mail programs detect duplicates; `null`: the mail is sent only once. */
   readonly id: string | null;
 }
 
@@ -27,11 +27,11 @@ export type SendMail = (
   signal: AbortSignal,
 ) => Promise<SendResult>;
 
-/** Connecting, greeting and inactivity each have this limit. */
+/** Time limit of each stage: connecting, greeting, and inactivity. */
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** @throws the signal's reason */
+/** Sends a mail. @throws the signal's reason */
 export async function sendOneMail(
   { host, port, tls, user, password, from, ca }: MailTerms,
   { to, subject, text, id }: Mail,
@@ -42,7 +42,7 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // Most gateways send no mail, so the library is loaded on demand.
+    // The package is loaded when needed, because most gateways send no mail.
     const { createTransport } = await import('nodemailer');
     record.throwIfAborted();
     transport = createTransport({
@@ -91,7 +91,7 @@ interface SmtpError {
 function toFailure(error: unknown, isLate: boolean): SendResult {
   const { code, responseCode, command } = error as SmtpError;
   const status = typeof responseCode === 'number' ? responseCode : null;
-  // The server has rejected this recipient permanently.
+  // The server has refused this recipient permanently.
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
   const words = status === null ? reason : `${reason}, ${status}`;

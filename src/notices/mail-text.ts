@@ -39,12 +39,22 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
         subject: `${of('provider')} refuses the credential ${of('credential')}`,
         text: `The provider ${of('provider')} refuses the credential ${of('credential')}, or the account it belongs to, with status ${of('status')}.`,
       };
+    case 'catalog.failed':
+      return {
+        subject: `Revision ${of('revision')} of the catalog cannot be used`,
+        text: `The node ${of('node')} cannot use revision ${of('revision')} of the catalog. It keeps the earlier one, with its prices, and tries again.`,
+      };
+    case 'catalog.recovered':
+      return {
+        subject: `Revision ${of('revision')} of the catalog is in force`,
+        text: `The node ${of('node')} could not use a revision of the catalog. It now applies revision ${of('revision')}.`,
+      };
     case 'webhook.test':
       return { subject: 'Test', text: 'This is a test.' };
   }
 }
 
-/** Customers can choose names, so line breaks are removed and the length is limited. */
+/** Returns a name as one line of limited length, because customers can choose names. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
 }

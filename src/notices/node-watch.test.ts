@@ -16,7 +16,8 @@ const credential = (isRefused: boolean) => ({
   isRefused,
   status: isRefused ? 401 : null,
 });
-const routes = (...all: NodeStatus['routes']): NodeStatus => ({ routes: all, credentials: [] });
+const catalog = { inForce: 1, failed: null };
+const routes = (...all: NodeStatus['routes']): NodeStatus => ({ routes: all, credentials: [], catalog });
 const at = (seconds: number) => ({ nowMs: seconds * 1_000, routeDownAfterMs: 60_000 });
 
 describe('the watch of a node', () => {
@@ -68,7 +69,7 @@ describe('the watch of a node', () => {
 
   it('reports a refused credential immediately and once', () => {
     const watch = new NodeWatch('node_1');
-    const status = { routes: [], credentials: [credential(true)] };
+    const status = { routes: [], credentials: [credential(true)], catalog };
     const due = watch.findDue(status, at(0));
     assert.deepEqual(due[0]!.data, {
       provider: 'acme',
@@ -78,8 +79,33 @@ describe('the watch of a node', () => {
     });
     watch.markStored(due);
     assert.deepEqual(watch.findDue(status, at(10)), []);
-    assert.deepEqual(watch.findDue({ routes: [], credentials: [credential(false)] }, at(20)), []);
+    assert.deepEqual(watch.findDue({ ...status, credentials: [credential(false)] }, at(20)), []);
     assert.equal(watch.findDue(status, at(30)).length, 1);
+  });
+
+  it('reports a revision that the node cannot use once, and when the node applies the catalog again', () => {
+    const watch = new NodeWatch('node_1');
+    const findDue = (inForce: number, failed: number | null, seconds: number): string[] => {
+      const problem = failed === null ? null : { number: failed, message: 'no key' };
+      const due = watch.findDue({ routes: [], credentials: [], catalog: { inForce, failed: problem } }, at(seconds));
+      watch.markStored(due);
+      return due.map(({ kind, data }) => `${kind} ${data.revision}`);
+    };
+    assert.deepEqual(
+      [findDue(1, null, 0), findDue(1, 2, 10), findDue(1, 2, 20), findDue(1, 3, 30), findDue(3, null, 40)],
+      [[], ['catalog.failed 2'], [], ['catalog.failed 3'], ['catalog.recovered 3']],
+    );
+    assert.deepEqual([findDue(3, null, 50), findDue(3, 3, 60)], [[], ['catalog.failed 3']]);
+  });
+
+  it('repeats the notice that the catalog is applied again until it is stored', () => {
+    const watch = new NodeWatch('node_1');
+    const unusable = { inForce: 1, failed: { number: 2, message: 'no key' } };
+    watch.markStored(watch.findDue({ ...routes(), catalog: unusable }, at(0)));
+    for (const seconds of [10, 20]) {
+      const [due] = watch.findDue(routes(), at(seconds));
+      assert.equal(due?.kind, 'catalog.recovered');
+    }
   });
 
   it('forgets what is no longer configured', () => {

@@ -3,6 +3,7 @@ import type { DueNotice } from './notice.ts';
 export interface NodeStatus {
   readonly routes: readonly WatchedRoute[];
   readonly credentials: readonly WatchedCredential[];
+  readonly catalog: WatchedCatalog;
 }
 
 interface WatchedRoute {
@@ -16,10 +17,17 @@ interface WatchedRoute {
 
 interface WatchedCredential {
   readonly provider: string;
-  /** The name in the configuration, never the value. */
+  /** Name of the credential in the configuration, never its value. */
   readonly name: string;
   readonly isRefused: boolean;
   readonly status: number | null;
+}
+
+interface WatchedCatalog {
+  /** The number of the revision of the catalog that the node applies; `null`: none. */
+  readonly inForce: number | null;
+  /** The revision that the node cannot use. The message contains no secrets. */
+  readonly failed: { readonly number: number; readonly message: string } | null;
 }
 
 interface WatchTerms {
@@ -28,10 +36,13 @@ interface WatchTerms {
 }
 
 /**
- * Interval between notices about one subject, in milliseconds. Nodes detect an outage at different times, and a route may repeatedly fail
- * and recover.
+ * Milliseconds between notices about one subject. Nodes detect an outage at different times, and a route may fail and recover again and
+ * again.
  */
 const QUIET_MS = 3_600_000;
+
+/** The message of an invalid catalog has a line for each problem. */
+const MESSAGE_CHARS_MAX = 1_000;
 
 interface Problem {
   readonly sinceMs: number;
@@ -39,19 +50,22 @@ interface Problem {
 }
 
 /**
- * A route that stays down, or a credential that a provider refuses, causes one notice until it works again. Only current problems of
- * configured routes and credentials are remembered.
+ * Finds problems of this node. A route that stays down, a credential that a provider refuses, or a revision of the catalog that the node
+ * cannot use causes one notice until it works again. If a revision works again, another notice says so, because the node had other prices
+ * until then. Only current problems are remembered.
  */
 export class NodeWatch {
   readonly #problems = new Map<string, Problem>();
   readonly #nodeId: string;
+  /** Whether the end of a problem of the catalog is to be notified. */
+  #hasCatalogRecovered = false;
 
   constructor(nodeId: string) {
     this.#nodeId = nodeId;
   }
 
-  /** Returns a due notice again until it is passed to `markStored`. */
-  findDue({ routes, credentials }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
+  /** Returns due notices; each one again until it is passed to `markStored`. */
+  findDue({ routes, credentials, catalog }: NodeStatus, { nowMs, routeDownAfterMs }: WatchTerms): DueNotice[] {
     const due: DueNotice[] = [];
     const present = new Set<string>();
     const problemOf = (subject: string, isPresent: boolean): Problem | null => {
@@ -74,7 +88,7 @@ export class NodeWatch {
           provider: route.provider,
           providerModel: route.providerModel,
           reason: route.reason,
-          since: new Date(known.sinceMs).toISOString(),
+          since: sinceOf(known),
           isModelDown,
         }),
       );
@@ -88,31 +102,52 @@ export class NodeWatch {
           provider,
           credential: name,
           status,
-          since: new Date(known.sinceMs).toISOString(),
+          since: sinceOf(known),
         }),
       );
     }
-    for (const subject of this.#problems.keys()) {
-      if (!present.has(subject)) this.#problems.delete(subject);
+    const { inForce, failed } = catalog;
+    if (failed !== null) {
+      const subject = `${failed.number} ${this.#nodeId}`;
+      const known = problemOf(`catalog.failed ${subject}`, true)!;
+      if (!known.isNotified) {
+        const message = failed.message.slice(0, MESSAGE_CHARS_MAX);
+        const data = { node: this.#nodeId, revision: failed.number, inForce, message, since: sinceOf(known) };
+        due.push(this.#notice('catalog.failed', subject, known, data));
+      }
+    }
+    for (const [subject, { isNotified }] of this.#problems) {
+      if (present.has(subject)) continue;
+      this.#problems.delete(subject);
+      if (isNotified && subject.startsWith('catalog.failed ')) this.#hasCatalogRecovered = true;
+    }
+    if (failed === null && this.#hasCatalogRecovered) {
+      const data = { node: this.#nodeId, revision: inForce };
+      due.push(this.#notice('catalog.recovered', `${inForce} ${this.#nodeId}`, { sinceMs: nowMs }, data));
     }
     return due;
   }
 
-  /** This or another node has stored the notices. */
+  /** Called when this or another node has stored the notices. */
   markStored(notices: readonly DueNotice[]): void {
     for (const { kind, subject } of notices) {
+      if (kind === 'catalog.recovered') this.#hasCatalogRecovered = false;
       const known = this.#problems.get(`${kind} ${subject}`);
       if (known !== undefined) known.isNotified = true;
     }
   }
 
   #notice(
-    kind: 'route.down' | 'provider.refused_account',
+    kind: 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered',
     subject: string,
-    { sinceMs }: Problem,
+    { sinceMs }: Pick<Problem, 'sinceMs'>,
     data: DueNotice['data'],
   ): DueNotice {
     const dedupeKey = `${kind} ${subject} ${sinceMs} ${this.#nodeId}`;
     return { kind, accountId: null, subject, dedupeKey, quietMs: QUIET_MS, data };
   }
+}
+
+function sinceOf({ sinceMs }: Problem): string {
+  return new Date(sinceMs).toISOString();
 }

@@ -4,15 +4,15 @@ import { instantColumn, type RowOf, selection, textColumn } from '../db/table.ts
 import { type BatchResult, takeFinderLock, tryFinderLock } from './finder-lock-store.ts';
 import type { DueNotice } from './notice.ts';
 
-/** Each notice is stored together with its deliveries, and only once per occurrence (`dedupe_key`). */
+/** This file stores notices. Each one is stored together with its deliveries, and once only for each occurrence (`dedupe_key`). */
 
 const KEYS_ROWS = 500;
-/** One batch deletes this many notices with their deliveries. */
+/** Number of notices that a batch deletes with their deliveries. */
 const DELETED_ROWS = 500;
 
 /**
- * A receiver's cooldown is not shortened. Uses notices_by_dedupe_key, notices_by_subject, webhook_endpoints_by_account,
- * memberships_by_account and users_by_operator_role.
+ * Inserts notices. A receiver's cooldown does not become shorter. Uses notices_by_dedupe_key, notices_by_subject,
+ * webhook_endpoints_by_account, memberships_by_account and users_by_operator_role.
  */
 const insertNotices: Statement = {
   name: 'notices.insert',
@@ -93,7 +93,7 @@ const EXPIRING_KEYS = selection({
 
 export type ExpiringKey = RowOf<typeof EXPIRING_KEYS>;
 
-/** Starts after the last processed key. Uses api_keys_by_expiry. */
+/** Selects expiring keys, after the last one that was processed. Uses api_keys_by_expiry. */
 const selectExpiringKeys: Statement = {
   name: 'notices.select-expiring-keys',
   text: `select ${EXPIRING_KEYS.list} from api_keys
@@ -111,7 +111,7 @@ delete from notices n using old where n.id = old.id returning n.id`,
 export interface NewNotices {
   readonly atMs: number;
   readonly nextId: () => string;
-  /** Without a mail server, no mail deliveries are stored. */
+  /** Whether there is a mail server. Without one, no mail deliveries are stored. */
   readonly hasMail: boolean;
 }
 
@@ -119,7 +119,7 @@ export type NoticeStore = ReturnType<typeof createNoticeStore>;
 
 export function createNoticeStore(directory: DirectoryPool) {
   return {
-    /** Processes a batch of keys that expire before `untilMs` and are not yet processed for `daysLeft`. */
+    /** Processes a batch of keys that expire before `untilMs` and were not yet processed for `daysLeft`. */
     noticeKeys: (
       daysLeft: number,
       untilMs: number,
@@ -128,7 +128,7 @@ export function createNoticeStore(directory: DirectoryPool) {
     ): Promise<BatchResult> =>
       directory.transaction(async (transaction) => {
         if (!(await tryFinderLock(transaction))) return 'elsewhere';
-        // The first scan starts at this instant, so keys with fewer days left cause no notice.
+        // The first scan starts here, so keys with fewer days left cause no notice.
         const until = new Date(untilMs);
         await transaction.query(startKeyProgress, [daysLeft, until]);
         const [progress] = await transaction.query<{ expires_at: Date; key_id: string }>(selectKeyProgress, [daysLeft]);
@@ -138,8 +138,7 @@ export function createNoticeStore(directory: DirectoryPool) {
         if (last !== undefined && keys.length === KEYS_ROWS) {
           await transaction.query(setKeyProgress, [daysLeft, new Date(last.expiresAtMs), last.id]);
         } else if (until > behind) {
-          // The cursor advances even without expiring keys: a key created later in this range must not be announced with a wrong number of
-          // days.
+          // Progress is stored even if no key expires: later keys would be announced with a wrong number of days.
           await transaction.query(setKeyProgress, [daysLeft, until, '']);
         }
         await addNotices(
@@ -149,7 +148,7 @@ export function createNoticeStore(directory: DirectoryPool) {
         );
         return keys.length === KEYS_ROWS ? 'more' : 'idle';
       }),
-    /** A lock serializes nodes: they neither store a notice twice nor deadlock. */
+    /** Stores notices. A lock makes nodes do this one after another, so that they neither store one twice nor deadlock. */
     add: (notices: readonly DueNotice[], options: NewNotices) =>
       directory.transaction(async (transaction) => {
         await takeFinderLock(transaction);
@@ -159,7 +158,7 @@ export function createNoticeStore(directory: DirectoryPool) {
   };
 }
 
-/** Call this at most once per transaction, because it locks receivers in the order of their names. */
+/** Adds notices. Call this at most once in a transaction, because it locks receivers in the order of their names. */
 export async function addNotices(
   transaction: DirectoryQueryable,
   notices: readonly DueNotice[],

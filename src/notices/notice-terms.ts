@@ -23,7 +23,7 @@ export function accountTerms({ config, plans }: NoticeSettings): Omit<AccountTer
   };
 }
 
-/** The networks are parsed once per configuration. */
+/** Returns a function for the allowed networks, which are parsed once per configuration. */
 export function allowedNetworks(config: () => Config): () => AddressRanges {
   let parsedFrom: Config | null = null;
   let ranges = new AddressRanges([]);
@@ -35,7 +35,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
   };
 }
 
-/** Returns `null` if no mail server is configured. */
+/** Returns the settings for mail; `null` if no mail server is configured. */
 export function mailTerms({ mail }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;
@@ -55,8 +55,18 @@ interface WatchedSettings {
   readonly providers: Providers;
 }
 
-/** A route with weight 0 takes no calls, so its status is unknown. */
-export function nodeStatus({ catalog, providers }: WatchedSettings, health: RouteHealth, nowMs: number): NodeStatus {
+interface WatchedNode {
+  readonly health: RouteHealth;
+  /** The node's view of the revisions of the catalog; `null`: the catalog is in the file. */
+  readonly revisions: NodeStatus['catalog'] | null;
+  readonly nowMs: number;
+}
+
+/** Returns the status of routes and credentials, and of the catalog. A route with weight 0 takes no calls, so its status is unknown. */
+export function nodeStatus(
+  { catalog, providers }: WatchedSettings,
+  { health, revisions, nowMs }: WatchedNode,
+): NodeStatus {
   const routes = allRoutes(catalog).filter(({ route }) => route.weight > 0);
   const credentials = new Map<string, NodeStatus['credentials'][number]>();
   for (const { route } of routes) {
@@ -80,5 +90,6 @@ export function nodeStatus({ catalog, providers }: WatchedSettings, health: Rout
       };
     }),
     credentials: [...credentials.values()],
+    catalog: revisions ?? { inForce: null, failed: null },
   };
 }

@@ -1,7 +1,7 @@
-/** `docs/notices.md` describes the data of each kind. */
+/** Kinds of notices about an account. `docs/notices.md` describes the data of each kind. */
 
 export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
-const OPERATOR_KINDS = ['route.down', 'provider.refused_account'] as const;
+const OPERATOR_KINDS = ['route.down', 'provider.refused_account', 'catalog.failed', 'catalog.recovered'] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 
 type AccountKind = (typeof ACCOUNT_KINDS)[number];
@@ -10,15 +10,15 @@ export type NoticeKind = AccountKind | OperatorKind;
 
 export const TEST_KIND = 'webhook.test';
 
-/** A notice never contains secrets. */
+/** Data of a notice, which never contains secrets. */
 type NoticeData = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Notice {
   readonly id: string;
   readonly kind: NoticeKind | typeof TEST_KIND;
-  /** `null` if the notice is only for operators. */
+  /** Account that the notice is about; `null`: it is for operators only. */
   readonly accountId: string | null;
-  /** The affected object; unique within the kind. */
+  /** What the notice is about; unique within its kind. */
   readonly subject: string;
   readonly data: NoticeData;
   readonly atMs: number;
@@ -28,14 +28,14 @@ export interface DueNotice {
   readonly kind: NoticeKind;
   readonly accountId: string | null;
   readonly subject: string;
-  /** At most one notice is stored for each key. */
+  /** Key of the occurrence. At most one notice is stored for each key. */
   readonly dedupeKey: string;
-  /** A notice is dropped if one with the same kind and subject is younger than this, in milliseconds. 0 drops none. */
+  /** A notice is dropped if one of the same kind and subject is younger than this, in milliseconds; 0: it is never dropped. */
   readonly quietMs: number;
   readonly data: NoticeData;
 }
 
-/** The payload is signed, and identical for every attempt. */
+/** Returns the payload of a notice. It is signed, and the same for every attempt. */
 export function payloadOf({ kind, atMs, data }: Notice): string {
   return JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
 }

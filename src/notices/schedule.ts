@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The delay after each failed attempt, in milliseconds: nine retries over 75 hours. */
+/** Milliseconds to wait after each failed attempt: nine retries over 75 hours. */
 const RETRY_DELAYS_MS: readonly number[] = [
   5_000,
   5 * MINUTE_MS,
@@ -14,10 +14,10 @@ const RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 
-/** A delay is extended by up to 10 % at random, so notices that failed together are retried apart. */
+/** Every delay is up to 10 % longer at random, so that notices that failed together are not retried together. */
 const SPREAD = 0.1;
 
-/** Returns `null` after the last attempt. */
+/** Returns when to try again; `null` after the last attempt. */
 export function nextAttemptMs(attempts: number, nowMs: number, randomSource: number): number | null {
   const delayMs = RETRY_DELAYS_MS[attempts - 1];
   return delayMs === undefined ? null : nowMs + Math.round(delayMs * (1 + SPREAD * randomSource));
@@ -26,10 +26,10 @@ export function nextAttemptMs(attempts: number, nowMs: number, randomSource: num
 const COOLDOWN_MS = 5_000;
 const COOLDOWN_MAX_MS = 5 * MINUTE_MS;
 
-/** During a cooldown, the receiver's notices wait. */
+/** Returns the cooldown of a receiver. During it, the receiver's notices wait. */
 export function receiverCooldownMs(failures: number): number {
   return Math.min(COOLDOWN_MS * 2 ** (failures - 1), COOLDOWN_MAX_MS);
 }
 
-/** A failing endpoint is disabled after this time, which is slightly less than all retries of one notice take. */
+/** After this time, an endpoint that fails is disabled. All retries of one notice take slightly longer. */
 export const FAILING_MAX_MS = 72 * HOUR_MS;

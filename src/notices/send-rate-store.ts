@@ -3,7 +3,7 @@ import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { decideSend, type SendRate } from './send-rates.ts';
 
-/** Restarts and additional nodes do not raise the limit, because the counts are stored. */
+/** This file counts sends. The counts are stored, so restarts and more nodes do not raise the limit. */
 
 /** Locks all rows in a fixed order, and creates missing ones. */
 const lockRates: Statement = {
@@ -20,7 +20,7 @@ const setRates: Statement = {
 from unnest($1::text[], $2::timestamptz[]) as v (subject, repaid_at) where r.subject = v.subject`,
 };
 
-/** Deletes more rows than one count adds. Uses send_rates_by_repaid_at. */
+/** Deletes old rows, more than one count adds. Uses send_rates_by_repaid_at. */
 const forgetRepaid: Statement = {
   name: 'send-rates.forget',
   text: `delete from send_rates where subject in (
@@ -28,7 +28,7 @@ const forgetRepaid: Statement = {
 )`,
 };
 
-/** Returns 0 if the send is allowed. Otherwise it is not counted, and the result is the time to wait in milliseconds. */
+/** Counts a send and returns 0 if it is allowed. Otherwise counts nothing and returns the milliseconds to wait. */
 export async function countSend(
   transaction: DirectoryQueryable,
   rates: readonly SendRate[],

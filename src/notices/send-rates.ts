@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { debtAfter, overMs, type Rate } from '../lib/rate-debts.ts';
 
 export interface SendRate extends Rate {
-  /** The key by which sends are counted. It contains no e-mail address in plain text. */
+  /** Key by which sends are counted. It contains no readable e-mail address. */
   readonly subject: string;
   readonly cost: number;
 }
@@ -10,18 +10,18 @@ export interface SendRate extends Rate {
 const MINUTE_MS = 60_000;
 
 /**
- * Limit of mails to one address. A notice costs one unit, because many keys of an owner may expire on one day. A link costs four, because
- * somebody else chose the address.
+ * Limit of mails to one address. A notice costs one unit, because many keys of an owner may expire on the same day. A link costs four,
+ * because somebody else chose the address.
  */
 export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
 export const COSTS = { notice: 1, link: 4 } as const;
 /** Limit of mails that one account causes. */
 export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
-/** Limit of tests and redeliveries per account and minute, for all endpoints together. */
+/** Limit of tests and redeliveries of an account per minute, for all of its endpoints together. */
 export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };
 
-/** `accountId`: the account that the mail concerns; `null`: an operator caused the mail. */
+/** Returns the limits for a mail. `accountId`: account that the mail is about; `null`: an operator caused it. */
 export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, address: string): SendRate[] {
   const cost = COSTS[kind];
   const hash = createHash('sha256').update(address.trim().toLowerCase()).digest('base64url');
@@ -30,12 +30,12 @@ export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, 
   return rates;
 }
 
-/** All endpoints of an account share one limit; each endpoint of the operators has its own. */
+/** Returns the limits for a test or redelivery: one for all endpoints of an account, or one for an endpoint of operators. */
 export function ratesOfAskedSend({ accountId, id }: { accountId: string | null; id: string }): SendRate[] {
   return [{ subject: accountId === null ? `asked at ${id}` : `asked by ${accountId}`, ...ASKED_SENDS }];
 }
 
-/** `repaidAtMs`: when the debt of each subject is repaid. Returns the new debts, or the time to wait. */
+/** Decides on a send. `repaidAtMs`: when the debt of each subject is repaid. Returns the new debts, or the milliseconds to wait. */
 export function decideSend(
   rates: readonly SendRate[],
   repaidAtMs: ReadonlyMap<string, number>,

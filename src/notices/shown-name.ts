@@ -3,7 +3,7 @@ const LENGTH_MAX = 60;
 const LINK = /:\/\/|^www\.|[^.]\.\p{L}[\p{L}\p{M}]/iu;
 
 /**
- * The name becomes one short line that mail programs do not turn into a link. Otherwise users could send their own messages in the
+ * Returns a name as one short line that mail programs do not turn into a link. Otherwise users could send messages of their own in the
  * operator's name.
  */
 export function shownName(name: string): string {

@@ -2,25 +2,25 @@ import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip-address.ts';
 
-/** Notices are sent only to the public internet and to networks that the operator allows. */
+/** This file allows notices only to the public internet, and to networks that the operator allows. */
 
-/** Returns no address if the hostname is unknown. */
+/** Resolves a hostname. Returns no address if it is unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** A connection may go only to `addresses`. */
+/** A URL that was checked. A connection may go only to `addresses`. */
 export interface CheckedTarget {
   readonly url: URL;
   readonly addresses: readonly string[];
 }
 
-/** The message explains the reason to the person who configured the address. */
+/** Thrown if a URL is refused. The message tells the person who configured it why. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
 }
 
 const URL_LENGTH_MAX = 2_000;
 
-/** @throws TargetRefusedError if the URL is refused regardless of its host's addresses */
+/** Parses a URL. @throws TargetRefusedError if it is refused, whatever the addresses of its host are */
 export function parseTarget(text: string, allowed: AddressRanges): URL {
   if (text.length > URL_LENGTH_MAX) throw new TargetRefusedError(`Use at most ${URL_LENGTH_MAX} characters.`);
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -34,13 +34,13 @@ export function parseTarget(text: string, allowed: AddressRanges): URL {
   }
   if (url.hash !== '') throw new TargetRefusedError('The address must not contain a fragment.');
   const host = hostOf(url);
-  // A hostname is checked after it is resolved.
+  // A host that is an address is checked at once; a name is checked when it is resolved.
   if (isIP(host) !== 0) checkAddresses(url, [host], allowed);
   return url;
 }
 
 /**
- * Resolves the host once and checks all addresses. The connection uses these addresses, because another lookup could return different ones
+ * Resolves the host once and checks all addresses. The connection uses exactly these, because another query could return different ones
  * (DNS rebinding).
  * @throws TargetRefusedError
  */
@@ -57,7 +57,7 @@ export async function resolveTarget(
   return { url, addresses: checkAddresses(url, addresses, allowed) };
 }
 
-/** The client may connect to any address, so one refused address refuses all. */
+/** Checks addresses. The client may connect to any of them, so one that is refused refuses all. */
 function checkAddresses(url: URL, addresses: readonly string[], allowed: AddressRanges): string[] {
   const canonical = addresses.map((address) => canonicalAddress(address));
   if (!canonical.every((address) => address !== null && (allowed.has(address) || isPublicAddress(address)))) {
@@ -74,7 +74,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** `getaddrinfo` would occupy a thread that also writes files until a foreign name server responds, so sockets are used. */
+/** Resolves by sockets: `getaddrinfo` would occupy a thread that also writes files until a foreign name server responds. */
 export const resolveByName: Resolve = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const onAbort = (): void => resolver.cancel();

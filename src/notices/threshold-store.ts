@@ -31,7 +31,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   return {
     findLowBalance: async (accountId: string): Promise<LowBalance | null> =>
       THRESHOLDS.first(await directory.query(selectThresholds, [toArray([accountId])])),
-    /** The balance may be below the new threshold, so the account is queued. Returns `false` if there is no such account. */
+    /** Sets the threshold and queues the account, because its balance may be below. Returns `false` if there is no such account. */
     async setLowBalance(accountId: string, lowBalanceNano: bigint | null): Promise<boolean> {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {
@@ -43,7 +43,7 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
   };
 }
 
-/** `null`: the configured threshold applies. Accounts that do not exist are absent. */
+/** Returns thresholds; `null`: the configured one applies. Accounts that do not exist are absent. */
 export async function readThresholds(
   directory: DirectoryQueryable,
   accountIds: readonly string[],

@@ -9,11 +9,11 @@ export type SendResult =
   | {
       readonly outcome: 'failed';
       readonly status: number | null;
-      /** The text is for the person who configured the receiver. It quotes nothing from the response. */
+      /** Text for the person who configured the receiver. It quotes nothing from the response. */
       readonly error: string;
-      /** True if further attempts would fail too. */
+      /** Whether further attempts would fail, too. */
       readonly isFinal: boolean;
-      /** True if the receiver wants no more notices (HTTP 410). */
+      /** Whether the receiver wants no more notices (HTTP 410). */
       readonly isGone: boolean;
     };
 
@@ -26,7 +26,7 @@ interface SignedNotice {
 }
 
 interface WebhookSenderDependencies {
-  /** Allowed in addition to the public internet. */
+  /** Networks that are allowed in addition to the public internet. */
   readonly allowed: () => AddressRanges;
   readonly resolve: Resolve;
   readonly deadlineMs?: number;
@@ -35,16 +35,16 @@ interface WebhookSenderDependencies {
 
 export type SendWebhook = (notice: SignedNotice, signal: AbortSignal) => Promise<SendResult>;
 
-/** An attempt must end in this time, from name resolution to the last byte read. */
+/** Time limit of an attempt, from resolving the name to the last byte that is read. */
 const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** This much of a response body is read and discarded, so that most connections close cleanly. */
+/** Bytes of a response that are read and discarded, so that most connections close cleanly. */
 const BODY_BYTES_MAX = 4 * 1024;
-/** A slower body would occupy one of the shared slots. */
+/** Time limit for reading a body. A slow one would occupy a shared slot. */
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/** The format is Standard Webhooks. A connection uses only checked addresses, follows no redirects and serves one request. */
+/** Sends webhooks in the format of Standard Webhooks. A connection uses checked addresses, follows no redirect and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,
@@ -58,7 +58,7 @@ export function createWebhookSender({
       const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, record), record);
       return resultOf(await post(target, notice, record, ca));
     } catch (error) {
-      // While the node is stopping, attempts do not count.
+      // Attempts do not count while the node is stopping.
       signal.throwIfAborted();
       return failed(null, deadline.aborted ? 'The receiver took too long.' : describe(error));
     }
@@ -72,7 +72,7 @@ async function post(
   ca?: string,
 ): Promise<number> {
   const { noticeId, secret, payload, at } = notice;
-  // Many gateways have no webhook endpoints, so the libraries are loaded on demand.
+  // The packages are loaded when needed, because many gateways have no webhooks.
   const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
@@ -94,7 +94,7 @@ async function post(
       body: payload,
       signal,
     });
-    // The status determines the result, so errors of the body are ignored.
+    // Errors of the body are ignored: the status alone determines the result.
     body.on('error', () => undefined);
     let readBytes = 0;
     const tooLong = setTimeout(() => body.destroy(), BODY_MS);
@@ -113,7 +113,7 @@ async function post(
   }
 }
 
-/** A second DNS lookup might return different addresses. */
+/** Returns a lookup that knows only these addresses: a second DNS query might return different ones. */
 function lookupAmong(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
   return (_hostname, options, done) => {
@@ -130,7 +130,7 @@ function resultOf(status: number): SendResult {
   return failed(status, `The receiver responded with status ${status}.`);
 }
 
-/** The attempt can be repeated. */
+/** A failure after which the attempt can be repeated. */
 export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
   return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
@@ -139,11 +139,11 @@ function describe(error: unknown): string {
   if (error instanceof TargetRefusedError) return error.message;
   if (error instanceof errors.HeadersOverflowError) return 'The headers of the response are too large.';
   const code = (error as { readonly code?: unknown } | null)?.code;
-  // The message might quote the response, so only the error code is shown: a fixed word of Node or its libraries.
+  // Only the error code, a fixed word of Node or its libraries: the message might quote the response.
   return `The receiver could not be reached or sent no valid response${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** When the signal aborts, the work continues but its result is ignored. @throws the signal's reason */
+/** Waits for work until the signal aborts. The work then continues, but its result is ignored. @throws the signal's reason */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

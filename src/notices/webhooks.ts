@@ -49,7 +49,7 @@ export function createWebhooks(dependencies: WebhooksDependencies) {
       if (change.status === 'active') onQueued();
       return endpoint;
     },
-    /** Returns the notice's id; `null` if the limit of tests is reached. */
+    /** Queues a test. Returns the id of the notice; `null` if the limit of tests is reached. */
     async test(endpoint: WebhookEndpoint): Promise<string | null> {
       const noticeId = ids.next('ntc');
       if (!(await store.test(endpoint, noticeId, now()))) return null;

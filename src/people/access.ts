@@ -2,19 +2,19 @@ import type { AccountRole, Actor, OperatorRole } from './actor.ts';
 
 /**
  * What an admin endpoint requires. `read`: operators and auditors. `change`: operators. `operator_person`: signed-in operators and the
- * local command line. `export`: as `operator_person`, and tokens with the `export` scope.
+ * local command line. `export`: as `operator_person`, and tokens with the scope `export`.
  */
 export type AdminNeed = 'read' | 'change' | 'operator_person' | 'export';
 
 /**
- * What an account endpoint requires. `member`: everyone in the account. `owner`: its owners, also with a key. `person`: signed-in owners,
+ * What an account endpoint requires. `member`: anybody in the account. `owner`: its owners, also with a key. `person`: signed-in owners,
  * because a program with a key must not invite people.
  */
 export type AccountNeed = 'member' | 'owner' | 'person';
 
 export type AdminRefusal = 'no_operator' | 'role' | 'no_person' | 'no_export' | 'no_role';
 
-/** `null`: the actor may use the endpoint. */
+/** Returns why an actor may not use an admin endpoint; `null` if it may. */
 export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | null {
   if (actor.kind === 'command_line') return null;
   if (actor.kind === 'admin_token' && need === 'export') return actor.scopes.includes('export') ? null : 'no_export';
@@ -24,7 +24,7 @@ export function refusalOfAdmin(actor: Actor, need: AdminNeed): AdminRefusal | nu
   return need === 'operator_person' && actor.kind !== 'user' ? 'no_person' : null;
 }
 
-/** An actor never grants more than its own role. */
+/** Whether an actor may give a role to somebody. It never gives more than its own role. */
 export function mayGrantRole(actor: Actor, role: OperatorRole): boolean {
   const own = actor.kind === 'command_line' ? 'operator' : operatorRoleOf(actor);
   return own === 'operator' || own === role;
@@ -38,21 +38,21 @@ function operatorRoleOf(actor: Actor): OperatorRole | null {
 export interface AccountScope {
   readonly accountId: string;
   readonly role: AccountRole;
-  /** Limits what is visible to this user's keys, calls and usage; `null`: the whole account is visible. */
+  /** User to whose keys, calls and usage everything visible is limited; `null`: the whole account is visible. */
   readonly ownUserId: string | null;
 }
 
 export type AccountRefusal =
   | { readonly reason: 'no_account' }
   | { readonly reason: 'which_account'; readonly accountIds: readonly string[] }
-  /** The refusal must not reveal whether the account exists. */
+  /** The account is not the actor's. The error must not reveal whether it exists. */
   | { readonly reason: 'other_account' }
   | { readonly reason: 'role' }
   | { readonly reason: 'no_person' };
 
 /**
- * Decides the scope of a request to the account API; nothing else does. `asked`: the account that the request names, optional for an actor
- * with one account.
+ * Decides on the scope of a request to the account API; nothing else does. `asked`: the account that the request names, which is optional
+ * for an actor with one account.
  */
 export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): AccountScope | AccountRefusal {
   if (actor.kind === 'api_key') {
@@ -60,7 +60,7 @@ export function scopeOf(actor: Actor, asked: string | null, need: AccountNeed): 
     if (need === 'person') return { reason: 'no_person' };
     const { accountId, userId } = actor;
     if (userId === null) return { accountId, role: 'owner', ownUserId: null };
-    // A key of an owner also gets the role `member`. Otherwise the key would keep owner rights after its owner has lost the role.
+    // Even the key of an owner gets the role `member`: otherwise it would keep an owner's rights when its owner loses this role.
     return need === 'owner' ? { reason: 'role' } : { accountId, role: 'member', ownUserId: userId };
   }
   if (actor.kind !== 'user' || actor.memberships.length === 0) return { reason: 'no_account' };

@@ -1,9 +1,9 @@
-/** A role in the admin API. An auditor only reads. */
+/** Role in the admin API. An auditor only reads. */
 export type OperatorRole = 'operator' | 'auditor';
 
 export type TokenScope = 'export';
 
-/** A role in an account. A member sees and manages only their own keys. */
+/** Role in an account. Members see and manage only their own keys. */
 export type AccountRole = 'owner' | 'member';
 
 export interface Membership {
@@ -11,15 +11,15 @@ export interface Membership {
   readonly role: AccountRole;
 }
 
-/** Who sent a request to the admin API or the account API. */
+/** Who makes a request to the admin API or the account API. */
 export type Actor = TokenActor | CommandLineActor | UserActor | KeyActor | VisitorActor;
 
 export interface TokenActor {
   readonly kind: 'admin_token';
-  /** `null` for the token in the environment. */
+  /** Id of the token; `null`: it is the one in the environment. */
   readonly id: string | null;
   readonly name: string;
-  /** `null`: the token can only do what its scopes allow. */
+  /** Role of the token; `null`: it can do only what its scopes allow. */
   readonly role: OperatorRole | null;
   readonly scopes: readonly TokenScope[];
 }
@@ -44,7 +44,7 @@ interface KeyActor {
   readonly id: string;
   readonly prefix: string;
   readonly accountId: string;
-  /** `null` if the account owns the key. */
+  /** User who owns the key; `null`: the account does. */
   readonly userId: string | null;
 }
 
@@ -66,11 +66,11 @@ export function actorName(actor: Actor): string {
   }
 }
 
-/** Ids begin like `usr_`. */
+/** Beginning of an id, such as `usr_`. */
 const ID_LIKE = /[a-z]{3}_/i;
 const SIGNED = /\(((?:usr|tok)_[0-9a-z]{26})\)$/;
 
-/** Users choose their names, so the id follows: otherwise they could impersonate others in records. */
+/** Returns the name and the id of an actor, for records. Users choose their names, so without the id they could appear as others. */
 export function signatureOf(actor: Actor): string {
   const name = actorName(actor);
   return 'id' in actor && actor.id !== null && actor.kind !== 'api_key' ? `${unsigned(name)} (${actor.id})` : name;
@@ -81,7 +81,7 @@ export function unsigned(name: string): string {
   return ID_LIKE.test(name) ? name.replaceAll('(', '') : name;
 }
 
-/** `null` if the signature contains no id, as for the command line. */
+/** Returns the id in a signature; `null` if it has none, as for the command line. */
 export function signerIdOf(signature: string): string | null {
   return SIGNED.exec(signature)?.[1] ?? null;
 }

@@ -13,7 +13,7 @@ interface AskedToken {
   readonly expiresAt: Date | null;
 }
 
-/** `token_ended`: the creating token has just ended. */
+/** Why a token was not created. `token_ended`: the token that creates it has just ended. */
 type TokenRefusal = GrantRefusal | 'role_not_allowed' | 'expired' | 'name_taken' | 'too_many' | 'token_ended';
 
 interface AdminTokenMakerDependencies {
@@ -27,7 +27,7 @@ export type AdminTokenMaker = ReturnType<typeof createAdminTokenMaker>;
 
 export function createAdminTokenMaker({ store, clock, ids, fillRandom }: AdminTokenMakerDependencies) {
   return {
-    /** The text cannot be read later. */
+    /** Creates a token. Its text cannot be read later. */
     async make(
       { name, role, scopes, expiresAt }: AskedToken,
       by: Actor,

@@ -3,12 +3,12 @@ import type { TokenActor } from './actor.ts';
 import { hashAdminToken, isAdminToken } from './admin-token.ts';
 import type { AdminToken, AdminTokensStore } from './admin-tokens-store.ts';
 
-/** A token's last use is updated at most this often. */
+/** Minimum time between two updates of a token's last use. */
 const NOTED_EVERY_MS = 60_000;
 
 interface AdminTokenReaderDependencies {
   readonly tokens: Pick<AdminTokensStore, 'findActive'>;
-  /** No request waits for this connection pool. */
+  /** Store for last uses, on a connection pool for which no request waits. */
   readonly uses: Pick<AdminTokensStore, 'noteUse'>;
   readonly clock: Clock;
 }
@@ -22,14 +22,14 @@ export function createAdminTokenReader({ tokens, uses, clock }: AdminTokenReader
     if (isNoted || writing.has(id)) return;
     const written = uses
       .noteUse(id, nowMs, nowMs - NOTED_EVERY_MS)
-      // The next use records a later time.
+      // A failure does no harm, because the next use records a later time.
       .catch(() => undefined)
       .finally(() => writing.delete(id));
     writing.set(id, written);
   }
 
   return {
-    /** Reads the database each time. `null` if the text is malformed, or the token unknown, expired or revoked. */
+    /** Finds a token in the database each time; `null` if the text is malformed, or the token unknown, expired or revoked. */
     async read(text: string): Promise<TokenActor | null> {
       if (!isAdminToken(text)) return null;
       const token = await tokens.findActive(hashAdminToken(text), clock.nowMs());

@@ -3,7 +3,7 @@ import { createSecretText, hashSecretText, isSecretText, shownPrefix } from '../
 
 const TOKEN_PREFIX = 'fg_admin_';
 
-/** More tokens would be hard to keep track of. */
+/** Maximum number of active tokens. More would be hard to keep track of. */
 export const ACTIVE_TOKENS_MAX = 200;
 
 export function createAdminToken(fillRandom: FillRandom): string {

@@ -8,13 +8,13 @@ import { ACTIVE_TOKENS_MAX } from './admin-token.ts';
 const TOKENS = selection({
   id: textColumn('id'),
   name: textColumn('name'),
-  /** `null`: the token can only do what its scopes allow. */
+  /** Role of the token; `null`: it can do only what its scopes allow. */
   role: orNull(textColumn<OperatorRole>('role')),
   scopes: listColumn<TokenScope>('scopes'),
   prefix: textColumn('prefix'),
   createdAt: dateColumn('created_at'),
   createdBy: textColumn('created_by'),
-  /** When the creating token ends, this one ends too. `null`: no token created it. */
+  /** Token that created this one, which ends together with it; `null`: no token did. */
   madeByTokenId: orNull(textColumn('made_by_token_id')),
   expiresAt: orNull(dateColumn('expires_at')),
   revokedAt: orNull(dateColumn('revoked_at')),
@@ -23,7 +23,7 @@ const TOKENS = selection({
 
 export type AdminToken = RowOf<typeof TOKENS>;
 
-/** Only one token is created at a time, so that the limits are exact. Readers do not wait. */
+/** Locks the table, so that tokens are created one at a time and the limits are exact. Readers do not wait. */
 const lockTokens: Statement = {
   name: 'admin-tokens.lock',
   text: 'lock table admin_tokens in share row exclusive mode',
@@ -36,7 +36,7 @@ const closeExpired: Statement = {
 where name = $1 and revoked_at is null and expires_at <= $2::timestamptz`,
 };
 
-/** Uses admin_tokens_by_name, which contains the active tokens and a few expired ones. */
+/** Counts active tokens. Uses admin_tokens_by_name, which has the active tokens and a few expired ones. */
 const countActive: Statement = {
   name: 'admin-tokens.count-living',
   text: `select count(*)::int as living, count(*) filter (where name = $1)::int as of_name
@@ -50,7 +50,7 @@ values ($1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10)
 returning ${TOKENS.list}`,
 };
 
-/** Newest first: ids sort by time. */
+/** Selects tokens, newest first, because ids sort by time. */
 const listTokens: Statement = {
   name: 'admin-tokens.list',
   text: `select ${TOKENS.list} from admin_tokens where ($1::text is null or id < $1) order by id desc limit $2::int`,
@@ -61,9 +61,7 @@ const selectToken: Statement = {
   text: `select ${TOKENS.list} from admin_tokens where id = $1`,
 };
 
-/**
- * If $3 is true, also revokes all tokens that this one created directly or indirectly. Tokens that have already ended keep their end time.
- */
+/** Revokes a token and, if $3 is true, all tokens that it created, directly or not. Those that have ended keep the time of their end. */
 const revokeToken: Statement = {
   name: 'admin-tokens.revoke',
   text: `with recursive ended as (
@@ -86,7 +84,7 @@ const keepUsers: Statement = {
   text: 'update users set unconfirmed_token_id = null where unconfirmed_token_id = $1',
 };
 
-/** Uses users_by_unconfirmed_token. */
+/** Suspends users that an ended token created, unless an operator has confirmed them. Uses users_by_unconfirmed_token. */
 const suspendUnconfirmed: Statement = {
   name: 'admin-tokens.suspend-unconfirmed',
   text: `update users set status = 'suspended'
@@ -103,7 +101,7 @@ const voidLinks: Statement = {
   text: 'delete from user_links where used_at is null and user_id in (select jsonb_array_elements_text($1::jsonb))',
 };
 
-/** Lists ended tokens with active users or tokens that they created. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
+/** Selects ended tokens that created users or tokens which are still active. Uses admin_tokens_by_maker and users_by_unconfirmed_token. */
 const listEnded: Statement = {
   name: 'admin-tokens.list-ended',
   text: `select id from admin_tokens t where (revoked_at is not null or expires_at <= $1::timestamptz) and (
@@ -112,7 +110,7 @@ const listEnded: Statement = {
 )`,
 };
 
-/** A transaction that ends the token waits for this one, and then also ends what this one has created. */
+/** Locks a token. A transaction that ends the token waits for this one, and then also ends what this one has created. */
 const lockActiveToken: Statement = {
   name: 'admin-tokens.lock-living',
   text: `select id from admin_tokens
@@ -125,7 +123,7 @@ const findActive: Statement = {
 where token_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2::timestamptz)`,
 };
 
-/** If several nodes record a use at once, only one of them writes. */
+/** Records a use. If several nodes do this at once, only one of them writes. */
 const noteUse: Statement = {
   name: 'admin-tokens.note-use',
   text: `update admin_tokens set last_used_at = $2::timestamptz
@@ -145,7 +143,7 @@ export interface NewAdminToken {
   readonly at: Date;
 }
 
-/** An active token cannot end before the transaction ends. */
+/** Whether a token is active. If so, it cannot end before the transaction does. */
 export async function isActive(transaction: DirectoryQueryable, tokenId: string, at: Date): Promise<boolean> {
   return (await transaction.query(lockActiveToken, [tokenId, at])).length > 0;
 }
@@ -154,7 +152,7 @@ export type AdminTokensStore = ReturnType<typeof createAdminTokensStore>;
 
 export function createAdminTokensStore(database: DirectoryPool) {
   return {
-    /** `name_taken` and `too_many` concern active tokens. `token_ended`: the creating token has ended. */
+    /** Inserts a token. Only active tokens count for `name_taken` and `too_many`. `token_ended`: the creating token has ended. */
     insert: (token: NewAdminToken): Promise<AdminToken | 'name_taken' | 'too_many' | 'token_ended'> =>
       database.transaction(async (transaction) => {
         const { id, name, role, scopes, madeByTokenId, tokenHash, prefix, createdBy, expiresAt, at } = token;
@@ -164,7 +162,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
         const [count] = await transaction.query<{ living: number; of_name: number }>(countActive, [name, at]);
         if (count!.of_name > 0) return 'name_taken';
         if (count!.living >= ACTIVE_TOKENS_MAX) return 'too_many';
-        // Scopes are from a fixed list, so they need no quotes.
+        // Without quotes, because scopes come from a fixed list.
         const list = `{${scopes.join(',')}}`;
         const values = [id, name, role, list, tokenHash, prefix, at, createdBy, madeByTokenId, expiresAt];
         return TOKENS.read((await transaction.query(insertToken, values))[0]!);
@@ -173,7 +171,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
       TOKENS.all(await database.query(listTokens, [beforeId, limit])),
     find: async (id: string) => TOKENS.first(await database.query(selectToken, [id])),
     /**
-     * Revokes a token and all tokens that it created, and suspends their unconfirmed users. With `keepsMade`, revokes only this token and
+     * Revokes a token and all tokens that it created, and suspends their unconfirmed users. With `keepsMade`, revokes only this token, and
      * confirms what it created. Returns `false` if there is no such token.
      */
     revoke: (id: string, at: Date, keepsMade: boolean) =>
@@ -196,7 +194,7 @@ export function createAdminTokensStore(database: DirectoryPool) {
       (await database.query<{ id: string }>(listEnded, [toTimestamp(nowMs)])).map(({ id }) => id),
     findActive: async (tokenHash: Buffer, nowMs: number) =>
       TOKENS.first(await database.query(findActive, [tokenHash, toTimestamp(nowMs)])),
-    /** Does nothing if a use after `unlessSinceMs` is recorded. */
+    /** Records a use, unless one after `unlessSinceMs` is recorded. */
     async noteUse(id: string, usedAtMs: number, unlessSinceMs: number): Promise<void> {
       await database.query(noteUse, [id, toTimestamp(usedAtMs), toTimestamp(unlessSinceMs)]);
     },

@@ -2,17 +2,17 @@ import { FairQueue, type QueuedItem } from '../lib/fair/fair-queue.ts';
 import { widerNetworks } from '../lib/ip-address.ts';
 
 export interface HashAsker {
-  /** An IPv4 address, or an IPv6 network of 64 bits. */
+  /** Network of the caller: an IPv4 address, or an IPv6 network of 64 bits. */
   readonly network: string;
-  /** True if the user is signed in, or has recently signed in from this network. */
+  /** Whether the user is signed in, or has recently signed in from this network. */
   readonly isKnown: boolean;
 }
 
-/** An IPv6 network of 48 bits or an IPv4 address. */
+/** Unknown users of one site: an IPv6 network of 48 bits, or an IPv4 address. */
 interface Site {
-  /** Home connections (IPv6 networks of 56 bits) take turns. */
+  /** Entries by home connection (IPv6 networks of 56 bits), which are served in turn. */
   readonly lines: FairQueue<Stranger>;
-  /** There is one entry for each unknown user, oldest first. */
+  /** An entry for each unknown user, oldest first. */
   readonly places: QueuedItem[];
 }
 
@@ -23,8 +23,8 @@ interface Stranger {
 }
 
 /**
- * Passwords that wait to be hashed. Known users come first, in the order of arrival. Then sites take turns, and within a site its home
- * connections. If the queue is full, a known user or a site with fewer entries replaces the newest entry of the site with the most.
+ * Passwords that wait to be hashed. Known users come first, in the order of arrival. Then sites are served in turn, and within a site its
+ * home connections. If the queue is full, a known user or a site with fewer entries replaces the newest entry of the site with the most.
  */
 export class HashQueue {
   readonly #waitingMax: number;
@@ -72,7 +72,7 @@ export class HashQueue {
     return stranger;
   }
 
-  /** `forSite`: the site of the unknown user who needs an entry; `null` for a known user. Returns false if no entry may be removed. */
+  /** Removes an entry for a user of `forSite` (`null`: a known user). Returns false if none may be removed. */
   #makeRoom(forSite: string | null): boolean {
     const sizeOf = (name: string): number => this.#sites.get(name)?.lines.size ?? 0;
     const most = Math.max(...Array.from(this.#sites.keys(), sizeOf));

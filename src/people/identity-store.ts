@@ -30,13 +30,13 @@ const listIdentities: Statement = {
   text: `select ${IDENTITIES.list} from user_identities where user_id = $1 order by id desc`,
 };
 
-/** Sign-in methods of a user change one at a time. */
+/** Locks a user, so that sign-in methods of a user change one at a time. */
 const lockUser: Statement = {
   name: 'identities.lock-user',
   text: `select password_hash is not null as has_password from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** The user is locked, so the count cannot change. Uses user_identities_by_user. */
+/** Counts a user's identities. The user is locked, so the number cannot change. Uses user_identities_by_user. */
 const countIdentities: Statement = {
   name: 'identities.count',
   text: 'select count(*)::int as identities from user_identities where user_id = $1',
@@ -57,7 +57,7 @@ const deleteIdentity: Statement = {
 export type NewIdentity = Pick<Identity, 'id' | 'issuer' | 'subject'>;
 
 export type IdentityRefusal =
-  /** A user, possibly the same one, has this identity already. */
+  /** A user has this identity already, possibly the same one. */
   | 'identity_taken'
   | 'identities_full'
   /** The user is suspended or deleted. */
@@ -65,7 +65,7 @@ export type IdentityRefusal =
 
 export type IdentityStore = ReturnType<typeof createIdentityStore>;
 
-/** The caller rolls back if the result is a refusal. */
+/** Adds an identity. If the result is a refusal, the caller must roll back. */
 export async function addIdentity(
   transaction: DirectoryQueryable,
   userId: string,
@@ -101,7 +101,7 @@ export function createIdentityStore(database: DirectoryPool) {
     list: async (userId: string) => IDENTITIES.all(await database.query(listIdentities, [userId])),
     add: (userId: string, identity: NewIdentity, at: Date) =>
       orRolledBack(database, (transaction) => addIdentity(transaction, userId, identity, at)),
-    /** Refuses to remove the user's last way to sign in. */
+    /** Removes an identity, unless it is the user's last way to sign in. */
     remove: (userId: string, id: string) =>
       orRolledBack<'absent' | 'last_way'>(database, async (transaction) => {
         const user = await lock(transaction, userId);

@@ -2,19 +2,19 @@ import type { Statement } from '../db/database.ts';
 import type { DirectoryPool } from '../db/home-pools.ts';
 
 /**
- * Deletes users who were invited and have left all accounts; otherwise accounts could accumulate users. The audit log, links and keys keep
- * the id or name of deleted users.
+ * This file deletes users who were invited and have left all accounts; otherwise accounts could collect users without limit. The audit log,
+ * links and keys keep the id or the name of deleted users.
  */
 
-/** Days since a user has left the last account. Until then, a new invitation restores the user with the same password. */
+/** Days after a user has left the last account. Until then, a new invitation restores the user with the same password. */
 export const LEFT_USERS_KEPT_DAYS = 30;
 
 const PAGE_ROWS = 200;
 
 /**
  * Deletes users who left before `$1`, a page at a time, with their sessions, links and identities. Operators, auditors and suspended users
- * are kept, because deletion would undo a suspension; so are owners of keys that are valid at `$4`, because operators look them up. The
- * subquery runs for each user, because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
+ * stay, because deletion would undo a suspension; so do owners of keys that are valid at `$4`, because operators look them up. The subquery
+ * runs for each user, because a join might read all keys. Uses users_by_leaving, api_keys_by_person and primary keys.
  */
 export const forgetPage: Statement = {
   name: 'left-users.forget',
@@ -38,7 +38,7 @@ select left_at::text as left_at, id, (count(*) over ())::int as rows from page o
 };
 
 interface Page {
-  /** A JavaScript date has less precision. */
+  /** Text, because a JavaScript date has less precision. */
   left_at: string;
   id: string;
   rows: number;
@@ -46,7 +46,7 @@ interface Page {
 
 export function createLeftUserStore(database: DirectoryPool) {
   return {
-    /** `nowMs`: the keys of users must be invalid at this time. */
+    /** Deletes users. `nowMs`: a user with a key that is valid at this time stays. */
     async forgetLeftBefore(instantMs: number, nowMs: number, signal: AbortSignal): Promise<void> {
       const [before, now] = [new Date(instantMs), new Date(nowMs)];
       let last: Pick<Page, 'left_at' | 'id'> = { left_at: '1970-01-01T00:00:00Z', id: '' };

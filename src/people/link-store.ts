@@ -22,8 +22,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
 /**
- * SQL condition: whether the creator of link `l` (a user or a token) may still create it at $2. A link stops working when its creator loses
- * the role or the token ends. Null columns: no user, or no token, created the link.
+ * SQL: whether the creator of link `l`, a user or a token, might still create it at $2. A link stops working when its creator loses the
+ * role or the token ends. Null columns: no user, or no token, created the link.
  */
 const IS_IN_FORCE = `(l.created_by_user_id is null or exists (
   select from users o left join memberships m on m.user_id = o.id and m.account_id = l.account_id
@@ -49,7 +49,7 @@ const lockUser: Statement = {
   text: `select ${LOCKED_USERS.list} from users where id = $1 and status = 'active' for no key update`,
 };
 
-/** Used links are kept for more than a day, so all invitations of the last day are counted. Uses user_links_by_account. */
+/** Counts invitations of the last day. Used links are kept for longer, so they are included. Uses user_links_by_account. */
 const countInvitations: Statement = {
   name: 'user-links.count-invitations',
   text: `select count(*) filter (where used_at is null and expires_at > $2::timestamptz and ${IS_IN_FORCE})::int as open,
@@ -71,7 +71,7 @@ const LINK_VIEWS = selection({
 
 export type LinkView = RowOf<typeof LINK_VIEWS>;
 
-/** Uses user_links_by_token. */
+/** Selects a link. Uses user_links_by_token. */
 const lookUp: Statement = {
   name: 'user-links.look',
   text: `select ${LINK_VIEWS.list}
@@ -82,7 +82,7 @@ where l.token_hash = $1 and l.used_at is null and l.expires_at > $2::timestamptz
 
 const LINKED = selection({
   userId: orNull(textColumn('l.user_id')),
-  /** The token whose end suspends the user: it created the link, or the user who created the link. */
+  /** Token that created the link, or that created the user who created the link. When the token ends, the new user is suspended. */
   tokenId: orNull(
     textColumn(
       'coalesce(l.created_by_token_id, (select o.unconfirmed_token_id from users o where o.id = l.created_by_user_id)) as token_id',
@@ -102,7 +102,7 @@ const TAKEN_LINKS = selection({
   role: orNull(textColumn<AccountRole>('role')),
 });
 
-/** A concurrent second use waits for the row lock, and then fails. Uses user_links_by_token. */
+/** Takes a link. A second use at the same time waits for the row lock, and then fails. Uses user_links_by_token. */
 const takeLink: Statement = {
   name: 'user-links.take',
   text: `update user_links l set used_at = $2
@@ -135,7 +135,7 @@ const deleteInvitation: Statement = {
 
 const updateName: Statement = { name: 'user-links.update-name', text: 'update users set name = $2 where id = $1' };
 
-/** The end of the token that created the link suspends the user. */
+/** Records the token that created the link. Its end suspends the user. */
 const noteToken: Statement = {
   name: 'user-links.note-token',
   text: 'update users set unconfirmed_token_id = $2 where id = $1 and unconfirmed_token_id is null',
@@ -147,9 +147,9 @@ interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
-  /** The link is valid only while this user may create it. `null`: no user created it. */
+  /** User who created the link, which is valid only while the user may create it; `null`: none. */
   readonly createdByUserId: string | null;
-  /** The link is valid until this token ends. `null`: no token created it. */
+  /** Token that created the link, which is valid until the token ends; `null`: none. */
   readonly createdByTokenId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;
@@ -161,10 +161,10 @@ interface NewInvitation extends NewLink {
   readonly role: AccountRole;
 }
 
-/** `void`: the link is used, expired or unknown. After any other refusal it remains valid. */
+/** Why a link cannot be used. `void`: it is used, expired or unknown. After any other refusal, it stays valid. */
 export type LinkRefusal = 'void' | UserRefusal | MembershipRefusal | IdentityRefusal;
 
-/** A use sets a password or adds an identity, for the link's user or a new one, or a signed-in user accepts. */
+/** How a link is used: to set a password or add an identity, for its user or a new one, or by a signed-in user who accepts. */
 export type LinkUse =
   | { readonly newUserId: string; readonly name: string | null; readonly passwordHash: string }
   | { readonly newUserId: string; readonly name: string; readonly email: string | null; readonly identity: NewIdentity }
@@ -192,7 +192,7 @@ export function createLinkStore(database: DirectoryPool) {
       if (!('passwordHash' in use)) return 'void';
       const { passwordHash, name } = use;
       await setPassword(transaction, user.id, passwordHash, { checkedHash: null, exceptSessionId: null });
-      // A user without an e-mail address signs in with the name, so the name stays.
+      // The name stays if a user without an e-mail address signs in with it.
       if (name !== null && !user.hasPassword && user.email !== null) {
         await transaction.query(updateName, [user.id, name]);
       }
@@ -222,8 +222,8 @@ export function createLinkStore(database: DirectoryPool) {
 
   return {
     /**
-     * Creates a link for setting a password and deletes earlier ones. The kind of link depends on whether the user has a password. Returns
-     * `suspended` if the user is suspended or absent. `refuse` returns the reason for a refusal, or `null`.
+     * Creates a link to set a password, and deletes earlier ones. Its kind depends on whether the user has a password. Returns `suspended`
+     * if the user is suspended or absent. `refuse` returns the reason for a refusal, or `null`.
      */
     insertForUser: (userId: string, link: NewLink, kind: LinkKind, refuse: (user: LockedUser) => GrantRefusal | null) =>
       database.transaction(async (transaction) => {
@@ -249,11 +249,11 @@ export function createLinkStore(database: DirectoryPool) {
     async use(tokenHash: Buffer, use: LinkUse, at: Date): Promise<{ readonly userId: string } | LinkRefusal> {
       let result: { readonly userId: string } | null = null;
       const refusal = await orRolledBack<LinkRefusal>(database, async (transaction) => {
-        // Users are locked before links everywhere, to prevent deadlocks.
+        // Users are locked before links everywhere, which prevents deadlocks.
         const found = LINKED.first(await transaction.query(findLinked, [tokenHash]));
         if (found === null) return 'void';
         const { userId, tokenId } = found;
-        // A token is locked before the users whose suspension depends on it.
+        // A token is locked before the users that its end suspends.
         if (tokenId !== null && !(await isActive(transaction, tokenId, at))) return 'void';
         const user = userId === null ? null : await lockActive(transaction, userId);
         if (userId !== null && user === null) return 'void';

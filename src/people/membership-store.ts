@@ -8,10 +8,10 @@ import { MEMBERS_MAX, MEMBERSHIPS_MAX, type UserStatus } from './user.ts';
 
 /**
  * Changes of memberships are announced as changes of the account, because nodes cache what a user's key may see. Decisions that depend on
- * member counts lock the account.
+ * numbers of members lock the account.
  */
 
-/** Calls lock balances rather than accounts, so they do not wait for this lock; neither do foreign-key checks. */
+/** Locks an account. Calls do not wait for this: they lock balances. Neither do foreign-key checks. */
 export const lockAccount: Statement = {
   name: 'memberships.lock-account',
   text: 'select id from accounts where id = $1 for no key update',
@@ -25,7 +25,7 @@ const lockUser: Statement = {
 const COUNTS = selection({
   members: intColumn('(select count(*)::int from memberships where account_id = $1) as members'),
   accounts: intColumn('(select count(*)::int from memberships where user_id = $2) as accounts'),
-  /** Counts active owners other than this user. */
+  /** Number of active owners without this user. */
   otherOwners: intColumn(`(select count(*)::int from memberships m join users u on u.id = m.user_id
    where m.account_id = $1 and m.role = 'owner' and m.user_id <> $2 and u.status = 'active') as other_owners`),
   role: orNull(
@@ -55,13 +55,13 @@ const noteReturn: Statement = {
   text: 'update users set left_at = null where id = $1 and left_at is not null',
 };
 
-/** Has no effect if another membership remains (`left-user-store.ts`). */
+/** Records that a user has left the last account (`left-user-store.ts`). Has no effect if another membership is left. */
 const noteLeaving: Statement = {
   name: 'memberships.note-leaving',
   text: 'update users set left_at = $2 where id = $1 and not exists (select from memberships m where m.user_id = $1)',
 };
 
-/** $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
+/** Revokes or transfers the keys of a user. $4: whether active keys are revoked. $5: their new owner. Uses api_keys_by_user. */
 const detachKeys: Statement = {
   name: 'memberships.part-from-keys',
   text: `update api_keys set former_user_name = (select name from users where id = $2),
@@ -109,19 +109,19 @@ interface NewMembership {
 
 export type MembershipRefusal = 'no_account' | 'no_user' | 'account_full' | 'user_full' | 'already';
 
-/** `no_heir`: the user who should get the keys is not another member of the account. */
+/** Why a member was not changed. `no_heir`: the user who should get the keys is no other member of the account. */
 export type MemberChangeRefusal = 'absent' | 'last_owner' | 'no_heir';
 
 export type KeysOfRemoved = 'kept' | 'revoked' | { readonly handedTo: string };
 
-/** All transactions lock the account first and then the user. */
+/** Locks the account first, then the user, in the same order as all transactions. */
 async function lockAndCount(transaction: DirectoryQueryable, accountId: string, userId: string) {
   const [account] = await transaction.query(lockAccount, [accountId]);
   if (account === undefined) return null;
   return COUNTS.first(await transaction.query(countBoth, [accountId, userId]));
 }
 
-/** The caller rolls back if the result is a refusal. */
+/** Adds a member. If the result is a refusal, the caller must roll back. */
 export async function addMembership(
   transaction: DirectoryQueryable,
   { userId, accountId, role, at }: NewMembership,
@@ -151,7 +151,7 @@ async function isOtherMember(
 export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
 export function createMembershipStore(database: DirectoryPool) {
-  /** The account lock serializes two owners who remove each other's role. */
+  /** Changes a member with the account locked, so that two owners cannot remove each other's role at the same time. */
   const change = (
     accountId: string,
     userId: string,
@@ -182,7 +182,7 @@ export function createMembershipStore(database: DirectoryPool) {
     remove(accountId: string, userId: string, keepsOwner: boolean, at: Date, keys: KeysOfRemoved) {
       const heirId = typeof keys === 'string' ? null : keys.handedTo;
       const write = async (transaction: DirectoryQueryable): Promise<void> => {
-        // If two accounts remove the user at once, the second must see that its membership is the user's last one.
+        // The user is locked, because two accounts may remove the user at once: the second one must see that its membership is the last.
         await transaction.query(lockUser, [userId]);
         await transaction.query(detachKeys, [accountId, userId, at, keys === 'revoked', heirId]);
         await transaction.query(deleteMembership, [userId, accountId]);

@@ -12,14 +12,14 @@ export interface OidcSettings {
   readonly allowInsecure: boolean;
 }
 
-/** Only `issuer` and `subject` identify the user. */
+/** An identity that a provider has proved. Only `issuer` and `subject` identify the user. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** An address that the provider reports as verified. */
+  /** E-mail address, if the provider says that it is verified; otherwise `null`. */
   readonly email: string | null;
   readonly name: string | null;
-  /** The provider's `auth_time`; `null` if not reported. */
+  /** The provider's `auth_time`; `null` if it does not state one. */
   readonly authenticatedAtMs: number | null;
 }
 
@@ -27,10 +27,10 @@ export type OidcFault =
   | 'provider_unavailable'
   /** The provider refused, or the user declined. */
   | 'provider_refused'
-  /** The response is invalid, or it was issued for another sign-in. */
+  /** The response is invalid, or was issued for another sign-in. */
   | 'provider_answer_invalid';
 
-/** `reason` contains neither secrets nor personal data. */
+/** Thrown if a sign-in fails. `reason` contains neither secrets nor personal data. */
 export class OidcError extends Error {
   readonly fault: OidcFault;
   readonly reason: string;
@@ -43,7 +43,7 @@ export class OidcError extends Error {
 }
 
 const DISCOVERY_KEPT_MS = 3_600_000;
-/** The provider's clock and this machine's may differ by this much. */
+/** Tolerated difference between the clocks of the provider and this machine. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_LENGTH_MAX = 255;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -58,12 +58,12 @@ interface Discovered {
 
 const loadLibrary = () => import('openid-client');
 
-/** `nowMs`: a monotonic clock. */
+/** @param nowMs a monotonic clock */
 export function createOidcClient(nowMs: () => number) {
-  /** Each configuration has new settings objects, so old entries are garbage-collected. */
+  /** Discovered settings, by configuration. A new configuration has new objects, so old entries are garbage-collected. */
   const known = new WeakMap<OidcSettings, Discovered>();
 
-  /** Concurrent callers share one discovery request. A failure is not cached. */
+  /** Returns the settings of a provider. Concurrent callers share one request. A failure is not cached. */
   function configurationOf(provider: OidcSettings): Promise<Configuration> {
     const found = known.get(provider);
     if (found !== undefined && nowMs() < found.untilMs) return found.configuration;
@@ -74,7 +74,7 @@ export function createOidcClient(nowMs: () => number) {
   }
 
   return {
-    /** The address at the provider. `isAgain`: the user must sign in again, and the provider reports when. @throws OidcError */
+    /** Returns the address to sign in. `isAgain`: the user must do so again, and the provider states when. @throws OidcError */
     authorizationUrl: (
       provider: OidcSettings,
       { state, nonce, codeVerifier }: FlowSecrets,
@@ -95,7 +95,7 @@ export function createOidcClient(nowMs: () => number) {
         });
         return url.href;
       }),
-    /** Exchanges the code in the callback URL for the user's identity. @throws OidcError */
+    /** Exchanges the code in the callback URL for the identity of the user. @throws OidcError */
     identify: (provider: OidcSettings, { state, nonce, codeVerifier }: FlowSecrets, callback: URL) =>
       orOidcError(async () => {
         const { authorizationCodeGrant } = await loadLibrary();
@@ -120,7 +120,7 @@ async function discover({
   const library = await loadLibrary();
   const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = library;
   const { ClientSecretBasic, ClientSecretPost, None } = library;
-  // With these checks the library verifies signatures even though the token comes directly from the provider.
+  // Makes the library verify signatures, although tokens come directly from the provider.
   const execute = [enableNonRepudiationChecks, ...(allowInsecure ? [allowInsecureRequests] : [])];
   return discovery(
     new URL(issuer),
@@ -167,7 +167,7 @@ function shownText(value: unknown): string | null {
   return isShown ? text : null;
 }
 
-/** Causes contain tokens and claims, so only their codes are passed on. */
+/** Converts errors to OidcError. Their causes contain tokens and claims, so only the codes are passed on. */
 async function orOidcError<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Discovery documents, key sets and user claims are far smaller. */
+/** Maximum size of a response. Discovery documents, key sets and claims are much smaller. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 export class ProviderUnavailableError extends Error {}
@@ -9,8 +9,8 @@ export interface FetchOptions {
 }
 
 /**
- * Follows no redirects, because they could send a secret to another server. Reads the whole body, so the request's signal limits the time
- * until the last byte.
+ * Sends a request to a provider. Follows no redirects, because they could send a secret to another server. Reads the whole body, so that
+ * the request's signal limits the time until the last byte.
  * @throws ProviderUnavailableError
  */
 export async function fetchFromProvider(url: string, options: FetchOptions): Promise<Response> {

@@ -3,14 +3,14 @@ import { deleteInBatches, expiredRows } from '../db/expired-rows-store.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { bytesColumn, orNull, type RowOf, tableColumns, textColumn } from '../db/table.ts';
 
-/** Pending sign-ins at OpenID providers. */
+/** Columns of pending sign-ins at OpenID providers. */
 
 const FLOWS = tableColumns({
-  /** The one-time link that this sign-in uses. */
+  /** Hash of the one-time link that is used by the sign-in; `null`: none. */
   linkTokenHash: orNull(bytesColumn('link_token_hash')),
-  /** The signed-in user who adds the identity. */
+  /** Signed-in user to whom the identity is added; `null`: none. */
   attachToUserId: orNull(textColumn('attach_to_user_id')),
-  /** The path on this gateway to which the browser returns. */
+  /** Path on this gateway to which the browser returns. */
   returnTo: textColumn('return_to'),
 });
 
@@ -22,7 +22,7 @@ const insertFlow: Statement = {
 values ($1, $2, $3, ${FLOWS.parameters(4)})`,
 };
 
-/** A concurrent second request finds no flow. */
+/** Takes a flow. A second request at the same time finds none. */
 const takeFlow: Statement = {
   name: 'oidc-flows.take',
   text: `delete from oidc_flows where handle_hash = $1 and provider = $2 and expires_at > $3::timestamptz
@@ -45,7 +45,7 @@ export function createOidcFlowStore(database: DirectoryQueryable) {
       const { handleHash, provider, expiresAt } = flow;
       await database.query(insertFlow, [handleHash, provider, expiresAt, ...FLOWS.valuesOf(flow)]);
     },
-    /** `null` if the flow was used, has expired, or belongs to another provider. */
+    /** Takes a flow; `null` if it was used, has expired, or belongs to another provider. */
     take: async (handleHash: Buffer, provider: string, at: Date) =>
       FLOWS.first(await database.query(takeFlow, [handleHash, provider, at])),
     deleteExpired: (atMs: number, signal: AbortSignal) =>

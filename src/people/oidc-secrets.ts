@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** These values bind the browser's return from the provider to the sign-in that it began. */
+/** Values that bind the browser's return from the provider to the sign-in that it began. */
 export interface FlowSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -8,7 +8,8 @@ export interface FlowSecrets {
 }
 
 /**
- * `handle`: the secret in the browser's cookie. The database contains only its hash, so the values cannot be computed without the cookie.
+ * Computes the secrets of a flow. `handle`: the secret in the browser's cookie. The database has only its hash, so nobody can compute them
+ * without the cookie.
  */
 export function flowSecretsOf(handle: string): FlowSecrets {
   const derive = (use: string): string => createHash('sha256').update(`faregate ${use} ${handle}`).digest('base64url');

@@ -8,7 +8,7 @@ import type { OidcFlow, OidcFlowStore } from './oidc-flow-store.ts';
 import { flowSecretsOf } from './oidc-secrets.ts';
 import { createSecretToken, hashSecretToken, isSecretToken } from './secret-token.ts';
 
-/** The user may take this long at the provider. */
+/** How long the user may take at the provider. */
 export const FLOW_MS = 600_000;
 
 export interface NamedProvider {
@@ -28,33 +28,33 @@ interface OidcSignInDependencies {
   readonly logger: Logger;
 }
 
-/** The console shows a message for each code. */
+/** Why a sign-in failed. The console has a message for each code. */
 export type OidcRefusal =
   | OidcFault
   | LinkRefusal
   | IdentityRefusal
-  /** The browser has begun no sign-in, has completed it, or took too long. */
+  /** The browser has not begun a sign-in, has completed it, or took too long. */
   | 'sign_in_expired'
   /** No user has the identity, and there is no invitation. */
   | 'not_invited'
-  /** The user who wanted to add this identity is no longer signed in. */
+  /** The user to whom the identity should be added is no longer signed in. */
   | 'signed_out';
 
 export interface BegunFlow {
   readonly url: string;
-  /** The secret value of the browser's cookie. */
+  /** Secret for the browser's cookie. */
   readonly handle: string;
   readonly expiresAt: Date;
 }
 
-/** A sign-in can make this change in addition to creating a session. */
+/** A change that a sign-in makes in addition to the new session. */
 interface IdentityChange {
   readonly action: 'identities.create' | 'links.use';
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** Makes a change and records the state before and after it in the audit log. */
+/** Makes a change, and records the state before and after it in the audit log. */
 export type RecordChange = (
   change: IdentityChange,
   work: () => Promise<ChangedUser | OidcRefusal>,
@@ -66,9 +66,9 @@ interface ChangedUser {
 
 export interface OidcOutcome {
   readonly userId: string;
-  /** True if a signed-in user added the identity. */
+  /** Whether the identity was added to a signed-in user. */
   readonly isAttached: boolean;
-  /** The provider's time of the sign-in. */
+  /** Time of the sign-in as the provider states it; `null`: not stated. */
   readonly authenticatedAtMs: number | null;
   readonly returnTo: string;
 }
@@ -82,7 +82,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
     logger.warn({ oidcProvider: name, fault, reason }, 'sign-in at an OpenID provider failed');
   }
 
-  /** Users are never looked up by e-mail address, because anybody can claim an address. */
+  /** Finds the user of an identity, or creates one. Never looks for an e-mail address, because anybody can claim one. */
   async function findOrMakeUser(
     proven: ProvenIdentity,
     { linkTokenHash }: OidcFlow,
@@ -110,7 +110,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   }
 
   return {
-    /** `isAgain`: the user must sign in again at the provider. @throws OidcError if the provider is unavailable */
+    /** Begins a sign-in. `isAgain`: the user must sign in again at the provider. @throws OidcError if the provider is unavailable */
     async begin(provider: NamedProvider, flow: OidcFlow, isAgain: boolean): Promise<BegunFlow> {
       const handle = createSecretToken(fillRandom);
       const expiresAt = new Date(clock.nowMs() + FLOW_MS);
@@ -124,7 +124,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
         throw error;
       }
     },
-    /** `handle`: the value of the browser's cookie. `query`: the parameters of the provider's redirect. */
+    /** Completes a sign-in. `handle`: value of the browser's cookie. `query`: parameters of the provider's redirect. */
     async complete(
       provider: NamedProvider,
       handle: string | null,
@@ -134,7 +134,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
     ): Promise<OidcOutcome | OidcRefusal> {
       if (handle === null || !isSecretToken(handle)) return 'sign_in_expired';
       const secrets = flowSecretsOf(handle);
-      // A callback that another site forged must not use up the pending sign-in.
+      // Another site can forge a callback, which must not use up the pending sign-in.
       if (query.get('state') !== secrets.state) return 'sign_in_expired';
       const flow = await flows.take(hashSecretToken(handle), provider.name, new Date(clock.nowMs()));
       if (flow === null) return 'sign_in_expired';
@@ -149,7 +149,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
       }
       const { attachToUserId, returnTo } = flow;
       const at = new Date(clock.nowMs());
-      // If the provider's clock is fast, the sign-in would count as recent for too long.
+      // The time must not be in the future: if the provider's clock is fast, the sign-in would count as recent for too long.
       const authenticatedAtMs =
         proven.authenticatedAtMs === null ? null : Math.min(proven.authenticatedAtMs, at.getTime());
       if (attachToUserId !== null) {
@@ -170,7 +170,7 @@ export function createOidcSignIn(dependencies: OidcSignInDependencies) {
   };
 }
 
-/** A user without an e-mail address signs in with the name, which must not look like an address. */
+/** Returns the name of a new user. Without an e-mail address, the user signs in with it, so it must not look like an address. */
 function nameOf({ name }: ProvenIdentity, email: string | null): string {
   if (email !== null) return name ?? email;
   return name?.split('@')[0]?.trim() || 'Unnamed';

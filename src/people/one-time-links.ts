@@ -7,31 +7,31 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The person who requested a reset is waiting for it. */
+/** How long links are valid. Links for a password reset end early, because somebody is waiting for them. */
 const LIFETIMES_MS: Readonly<Record<LinkKind, number>> = {
   first_sign_in: 7 * 24 * HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
   reset: HOUR_MS,
 };
 
-/** A link works once, for anybody who has it. */
+/** A link that works once, for anybody who has it. */
 export interface OneTimeLink {
   readonly kind: LinkKind;
   readonly url: string;
   readonly expiresAt: Date;
-  /** `null`: the creator passes the link on. */
+  /** E-mail address of the recipient; `null`: the creator passes the link on. */
   readonly email: string | null;
   readonly name: string | null;
   readonly accountName: string | null;
   readonly createdBy: string;
 }
 
-/** A failure is harmless, because the response to the creator contains the link too. */
+/** Delivers a link. A failure does no harm, because the response to the creator contains the link, too. */
 export type DeliverLink = (link: OneTimeLink) => void;
 
 /**
- * Counts a mail that an account causes (`null`: an operator). Returns 0 if the mail may be sent, otherwise the time to wait in
- * milliseconds. If mail is not configured, nothing is counted.
+ * Counts a mail that an account causes (`null`: an operator). Returns 0 if the mail may be sent, otherwise the milliseconds to wait. Counts
+ * nothing if mail is not configured.
  */
 export type CountMail = (accountId: string | null, email: string) => Promise<number>;
 
@@ -85,8 +85,8 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
 
   return {
     /**
-     * Returns `suspended` if the user is suspended or absent. `isNew`: `by` has just created the user, so the grants of `by` are already
-     * checked.
+     * Creates a link for a user. Returns `suspended` if the user is suspended or absent. `isNew`: `by` has just created the user, so what
+     * `by` may give was checked.
      */
     async forUser(
       { id, email, name, hasPassword }: LinkedUser,
@@ -100,7 +100,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       const refusal = await links.insertForUser(id, stored, kind, refuse);
       if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
-      // Over the limit, the mail is omitted: the response to the creator contains the link too.
+      // If the limit is reached, no mail is sent: the response to the creator contains the link, too.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
       return link;
     },
@@ -121,7 +121,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
   };
 }
 
-/** Browsers do not send the fragment, so logs do not contain the token. */
+/** Returns the URL of a link. The token is in the fragment, which browsers do not send, so it is in no log. */
 function linkUrl(baseUrl: string, token: string): string {
   return `${baseUrl}/console#/welcome?token=${token}`;
 }

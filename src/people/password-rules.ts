@@ -4,8 +4,8 @@ const PASSWORD_LENGTH_MIN = 12;
 const PASSWORD_LENGTH_MAX = 200;
 
 /**
- * Why a password is not accepted. Rules about kinds of characters would lead to passwords that are easier to guess (NIST SP 800-63B).
- * `known`: what others know about the user, such as the e-mail address.
+ * Returns why a password is refused; `null` if it is not. There are no rules for kinds of characters, which lead to passwords that are
+ * easier to guess (NIST SP 800-63B). `known`: what others know about the user, such as the e-mail address.
  */
 export function passwordFault(password: string, known: readonly (string | null)[]): string | null {
   const length = [...password].length;

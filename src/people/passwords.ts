@@ -4,7 +4,7 @@ import type { FillRandom } from '../lib/ids.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
 import { type HashAsker, HashQueue } from './hash-queue.ts';
 
-/** OWASP recommends 19 MiB and two passes for argon2id: about 40 ms on one core. */
+/** Cost of a password hash. OWASP recommends 19 MiB and two passes for argon2id: about 40 ms on one core. */
 export interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
@@ -17,11 +17,11 @@ const HASH_BYTES = 32;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
 /**
- * Concurrent hashes share a thread pool with the journal. This leaves half of the pool free, and limits sign-in attempts to one core of a
- * small machine.
+ * Maximum number of concurrent hashes. They share a thread pool with the journal: half of it stays free, and on a small machine attempts to
+ * sign in use one core at most.
  */
 const AT_ONCE = availableParallelism() >= 4 ? 2 : 1;
-/** The queued hashes together take a few seconds. */
+/** Maximum number of queued hashes, which together take a few seconds. */
 const WAITING_MAX = 100;
 
 export class PasswordsBusyError extends Error {
@@ -38,7 +38,7 @@ interface PasswordsOptions {
   readonly waitingMax?: number;
 }
 
-/** The queue of waiting passwords is bounded and fair between networks. */
+/** Hashes and verifies passwords. The queue is bounded, and fair between networks. */
 export class Passwords {
   readonly #fillRandom: FillRandom;
   readonly #cost: HashCost;
@@ -60,7 +60,7 @@ export class Passwords {
     return toPhc(this.#cost, salt, await this.#run(password, salt, this.#cost, asker));
   }
 
-  /** Without a stored hash, this takes the same time and returns false. @throws PasswordsBusyError */
+  /** Verifies a password. Without a stored hash, takes the same time and returns false. @throws PasswordsBusyError */
   async verify(password: string, stored: string | null, asker: HashAsker): Promise<boolean> {
     const { cost, salt, hash } = fromPhc(stored ?? this.#nobodys);
     return timingSafeEqual(await this.#run(password, salt, cost, asker), hash) && stored !== null;
@@ -76,7 +76,7 @@ export class Passwords {
     try {
       return await derive(password.normalize('NFKC'), salt, memoryKib, passes);
     } finally {
-      // The next entry of the queue gets this slot directly, ahead of new requests.
+      // Gives the slot directly to the next entry of the queue, which comes before new requests.
       if (!this.#queue.beginNext()) this.#running--;
     }
   }
@@ -97,7 +97,7 @@ function derive(message: string, nonce: Buffer, memory: number, passes: number):
   });
 }
 
-/** Uses the PHC string format, in base64 without padding. */
+/** Formats a hash as a PHC string, in base64 without padding. */
 function toPhc({ memoryKib, passes }: HashCost, salt: Buffer, hash: Buffer): string {
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=1$${toBase64(salt)}$${toBase64(hash)}`;
 }

@@ -10,12 +10,12 @@ export function createSecretToken(fillRandom: FillRandom): string {
   return bytes.toString('base64url');
 }
 
-/** Malformed texts are not looked up. */
+/** Whether a text has the format of a token. Others are not looked up. */
 export function isSecretToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** A fast hash is enough, because a token cannot be guessed. */
+/** Hashes a token. A fast hash is enough, because a token cannot be guessed. */
 export function hashSecretToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -5,7 +5,7 @@ import { dateColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, 
 import type { Membership, OperatorRole, UserActor } from './actor.ts';
 import { SESSIONS_MAX } from './user.ts';
 
-/** A session's last use is updated at most this often. */
+/** Minimum time between two updates of a session's last use. */
 const SEEN_EVERY_MS = 60_000;
 
 const ACTORS = selection({
@@ -20,7 +20,7 @@ const ACTORS = selection({
   authenticatedAtMs: orNull(instantColumn('s.authenticated_at')),
 });
 
-/** Returns the user's current rights, and records the use at most once a minute. Uses sessions_by_token and primary keys. */
+/** Selects the current rights of a session's user, and records the use, at most once a minute. Uses sessions_by_token and primary keys. */
 const readSession: Statement = {
   name: 'sessions.read',
   text: `with seen as (
@@ -33,7 +33,7 @@ where s.token_hash = $1 and s.expires_at > $2::timestamptz and s.last_seen_at > 
 };
 
 /**
- * Locks the user. If a concurrent transaction changes the password or the status, either this statement sees the change or that transaction
+ * Locks the user. If the password or the status is changed at the same time, either this statement sees the change, or that transaction
  * ends the new session.
  */
 const noteSignIn: Statement = {
@@ -51,7 +51,7 @@ const insertSession: Statement = {
 values ($1, $2, $3, $4, $4, $5, $6, $7, $8)`,
 };
 
-/** Deletes the oldest sessions above the limit; ids sort by creation. Uses sessions_by_user. */
+/** Deletes the oldest sessions above the limit. Ids sort by time of creation. Uses sessions_by_user. */
 const deleteSurplus: Statement = {
   name: 'sessions.delete-surplus',
   text: `delete from sessions where id in (
@@ -81,7 +81,7 @@ const deleteSession: Statement = {
   text: 'delete from sessions where id = $2 and user_id = $1 returning id',
 };
 
-/** Keeps session $2, if not null. Uses sessions_by_user. */
+/** Deletes the sessions of a user, except $2 if it is not null. Uses sessions_by_user. */
 export const deleteSessionsOf: Statement = {
   name: 'sessions.delete-of-user',
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
@@ -90,9 +90,9 @@ export const deleteSessionsOf: Statement = {
 const deleteExpired = expiredRows('sessions.delete-expired', 'sessions', 'id');
 
 export interface SessionTimes {
-  /** The maximum time between two requests of a session. */
+  /** Maximum time between two requests of a session. */
   readonly idleMs: number;
-  /** The maximum time from the sign-in to the end of a session. */
+  /** Maximum time from the sign-in to the end of a session. */
   readonly maxMs: number;
 }
 
@@ -108,11 +108,11 @@ interface NewSession {
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** A change of `idleMs` applies to existing sessions too, a change of `maxMs` only to new ones. */
+/** A change of `idleMs` applies to existing sessions, too; a change of `maxMs` only to new ones. */
 export function createSessionStore(database: DirectoryPool, times: () => SessionTimes) {
   const idleSince = (atMs: number): Date => new Date(atMs - times().idleMs);
   return {
-    /** `null` if the session has ended or the user is suspended. */
+    /** Finds the user of a session; `null` if the session has ended or the user is suspended. */
     async read(tokenHash: Buffer, atMs: number): Promise<UserActor | null> {
       const seenBefore = new Date(atMs - SEEN_EVERY_MS);
       const instants = [new Date(atMs), idleSince(atMs), seenBefore];
@@ -120,8 +120,8 @@ export function createSessionStore(database: DirectoryPool, times: () => Session
       return actor && { kind: 'user', ...actor };
     },
     /**
-     * Returns false if the user was suspended or the password was changed meanwhile. `checkedHash`: the stored hash that the password
-     * matched; `null` if the user signed in by other means.
+     * Begins a session. Returns false if the user was suspended or the password was changed in the meantime. `checkedHash`: stored hash
+     * that the password matched; `null`: the user signed in by other means.
      */
     begin: (session: NewSession, checkedHash: string | null): Promise<boolean> =>
       database.transaction(async (transaction) => {

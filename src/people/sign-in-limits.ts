@@ -4,47 +4,46 @@ import { type Counted, countAll, type Rate, RateDebts } from '../lib/rate-debts.
 import { rememberRecent } from '../lib/recent.ts';
 
 /**
- * Rate limits of sign-in attempts. The main limit applies to a pair of user and network, so an attacker locks out only their own network.
- * Wider limits apply to one network with many users, and to one user from many networks; a pair that has recently signed in is exempt from
- * these. Each node counts in its own memory: N nodes allow N times as many attempts, still far too few to guess a password.
+ * Rate limits of attempts to sign in. The main limit is for a user from one network, so that an attacker locks out only the own network.
+ * Wider limits are for one network with many users, and for one user from many networks; they do not apply to a user and a network with a
+ * recent sign-in. Each node counts in its own memory: N nodes allow N times as many attempts, still far too few to guess a password.
  */
 export const SIGN_IN_RATES = {
   /** Attempts for one user from one network. */
   pair: { burst: 10, everyMs: 30_000 },
   /** Attempts from one network. */
   network: { burst: 100, everyMs: 3_000 },
-  /** Attempts from one IPv6 /56, the usual prefix of a home connection. */
+  /** Attempts from one IPv6 /56 network, the usual one of a home connection. */
   line: { burst: 100, everyMs: 3_000 },
-  /** Attempts from one IPv6 /48, which unrelated users may share. */
+  /** Attempts from one IPv6 /48 network, which unrelated users may share. */
   site: { burst: 400, everyMs: 750 },
   /** Attempts for one user. */
   person: { burst: 100, everyMs: 5_000 },
   /**
-   * Failures from one network: invalid links, failed uses of links, and names in use. Links cost database statements or a password hash; a
-   * name in use reveals that the user exists.
+   * Failures from one network: invalid links, failed uses of links, and names in use. A link costs database statements or a password hash;
+   * a name in use reveals that the user exists.
    */
   failure: { burst: 20, everyMs: 3_000 },
-  /** The same failures from one IPv6 /48. */
+  /** Failures as in `failure`, from one IPv6 /48 network. */
   siteFailure: { burst: 80, everyMs: 750 },
 } as const satisfies Record<string, Rate>;
 
-/** Beyond this number of entries per limit, the least recently used entry is evicted. */
+/** Maximum number of entries per limit. Above it, the least recently used one is evicted. */
 const REMEMBERED_MAX = 20_000;
 
-/** Attempts are counted in this process or, for a worker, in the primary. */
+/** Counts attempts, in this process or, for a worker, in the primary. */
 export interface AttemptCounts {
   /**
-   * Counts an attempt before its password is checked, so concurrent attempts cannot exceed the limit. Returns 0 if allowed, otherwise the
-   * time to wait in milliseconds, without counting. `person`: the name in the attempt, of an existing user or not; `null` if it contains
-   * none.
+   * Counts an attempt before its password is checked, so that concurrent attempts cannot exceed the limit. Returns 0 if it is allowed;
+   * otherwise the milliseconds to wait, without counting. `person`: name in the attempt, whether or not such a user exists; `null`: none.
    */
   begin(person: string | null, network: string): number | Promise<number>;
-  /** The successful attempt no longer counts, and the pair starts anew. */
+  /** Called after a success: the attempt no longer counts, and earlier ones of this user from this network are forgotten. */
   succeeded(person: string | null, network: string): void;
   isKnown(person: string, network: string): boolean | Promise<boolean>;
-  /** Counts a view or use of a link, or a change of a user name. Returns 0 if allowed, otherwise the time to wait in milliseconds. */
+  /** Counts a view or use of a link, or a change of a user's name. Returns 0 if it is allowed; otherwise the milliseconds to wait. */
   beginTry(network: string): number | Promise<number>;
-  /** The try no longer counts, because it succeeded. */
+  /** Called after a success: the try no longer counts. */
   tryWorked(network: string): void;
 }
 
@@ -56,7 +55,7 @@ export class SignInLimits implements AttemptCounts {
   readonly #failures = new RateDebts(REMEMBERED_MAX);
   readonly #known = rememberRecent<true>(REMEMBERED_MAX);
 
-  /** `nowMs`: a monotonic clock. */
+  /** @param nowMs a monotonic clock */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -114,7 +113,7 @@ function pairOf(person: string, network: string): string {
   return `${network} ${subjectOf(person)}`;
 }
 
-/** Case folding can expand a name of 200 characters to thousands, so the key is a hash. */
+/** Returns the key for a name. It is a hash, because case folding can expand a name of 200 characters to thousands. */
 export function subjectOf(person: string): string {
   return createHash('sha256').update(person).digest('base64url');
 }

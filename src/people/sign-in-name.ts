@@ -1,9 +1,9 @@
-/** The unique name with which a user signs in. Without an e-mail address it is the user's name, which must not contain an @. */
+/** Returns the unique name with which a user signs in: the e-mail address or, without one, the user's name, which must not contain an @. */
 export function signInNameOf(email: string | null, name: string): string {
   return foldSignInName(email ?? name);
 }
 
-/** Normalization also converts fullwidth variants of @. */
+/** Whether a name looks like an e-mail address. Normalization converts fullwidth variants of @ as well. */
 export function isLikeEmail(name: string): boolean {
   return foldSignInName(name).includes('@');
 }

@@ -11,15 +11,15 @@ export interface PasswordChecks {
 
 export interface CheckedPassword {
   readonly userId: string;
-  /** The password matched this hash. Later steps check that it is still stored. */
+  /** Hash that the password matched. Later steps check that it is still stored. */
   readonly passwordHash: string;
 }
 
 export type PasswordRefusal = 'wrong' | { readonly waitMs: number };
 
 /**
- * Unknown names, users without a password and suspended users take as long and fail in the same way as a wrong password. Attackers
- * therefore cannot learn which users exist.
+ * Checks a name and a password. Unknown names, users without a password and suspended users take as long and fail in the same way as a
+ * wrong password, so that attackers cannot learn which users exist.
  */
 export async function checkSignIn(
   parts: PasswordChecks,

@@ -13,7 +13,7 @@ interface UserMembership extends Membership {
 
 const USERS = selection({
   id: textColumn('u.id'),
-  /** The address is not verified. */
+  /** E-mail address, which was not verified. */
   email: orNull(textColumn('u.email')),
   name: textColumn('u.name'),
   operatorRole: orNull(textColumn<OperatorRole>('u.operator_role')),
@@ -47,7 +47,7 @@ const listNamed: Statement = {
   text: 'select id from users where sign_in_name = $1 and ($2::text is null or id < $2)',
 };
 
-/** Uses users_by_operator_role, which has few rows. */
+/** Selects operators. Uses users_by_operator_role, which has few rows. */
 const listOperators: Statement = {
   name: 'users.list-operators',
   text: `select id from users where operator_role is not null and ($1::text is null or id < $1)
@@ -79,7 +79,7 @@ export function createUserList(database: DirectoryQueryable) {
 
   return {
     find: async (id: string) => USERS.first(await database.query(selectUser, [id])),
-    /** At the time limit, returns the users found so far and the position from which to continue. */
+    /** Lists users. At the time limit, returns those found so far and where to continue. */
     async list(
       filter: UserFilter,
       beforeId: string | null,

@@ -39,7 +39,7 @@ const selectPassword: Statement = {
   text: `select ${CREDENTIALS.list} from users where id = $1`,
 };
 
-/** Two operators cannot remove each other's role at the same time. Uses users_by_operator_role. */
+/** Locks all operators, so that two of them cannot remove each other's role at the same time. Uses users_by_operator_role. */
 const lockOperators: Statement = {
   name: 'users.lock-operators',
   text: `select id from users where operator_role = 'operator' and status = 'active' order by id for update`,
@@ -50,7 +50,7 @@ const CHANGED = selection({
   email: orNull(textColumn('email')),
   operatorRole: orNull(textColumn<OperatorRole>('operator_role')),
   status: textColumn<UserStatus>('status'),
-  /** The token whose end suspends the user. */
+  /** Token whose end suspends the user; `null`: none. */
   unconfirmedTokenId: orNull(textColumn('unconfirmed_token_id')),
 });
 
@@ -71,19 +71,19 @@ const confirmUser: Statement = {
   text: 'update users set unconfirmed_token_id = null where id = $1 returning id',
 };
 
-/** The end of the token that created the links no longer affects them. Uses user_links_by_user. */
+/** Makes links of a user independent of the token that created them. Uses user_links_by_user. */
 const confirmLinks: Statement = {
   name: 'users.confirm-links',
   text: 'update user_links set created_by_token_id = null where user_id = $1 and created_by_token_id is not null',
 };
 
-/** Changes the password only if the stored hash is still the one that was checked. `$3` is null if no password was checked. */
+/** Changes the password only if the stored hash is still the one that was checked; `$3` null: none was checked. */
 const updatePassword: Statement = {
   name: 'users.update-password',
   text: `update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning id`,
 };
 
-/** Uses user_links_by_user. */
+/** Deletes links of a user. Uses user_links_by_user. */
 export const deleteLinksOf: Statement = {
   name: 'users.delete-links',
   text: 'delete from user_links where user_id = $1 and used_at is null',
@@ -99,7 +99,7 @@ const listAccountsOf: Statement = {
   text: 'select account_id from memberships where user_id = $1 order by account_id',
 };
 
-/** The database also deletes the user's memberships, sessions and links. */
+/** Deletes a user. The database then also deletes memberships, sessions and links. */
 const deleteUser: Statement = { name: 'users.delete', text: 'delete from users where id = $1' };
 
 interface NewUser {
@@ -109,15 +109,15 @@ interface NewUser {
   readonly passwordHash: string | null;
   readonly operatorRole: OperatorRole | null;
   readonly memberships: readonly { readonly accountId: string; readonly role: AccountRole }[];
-  /** The token whose end suspends the user, unless an operator confirms the user. */
+  /** Token whose end suspends the user, unless an operator confirms the user; `null`: none. */
   readonly unconfirmedTokenId?: string | null;
   readonly at: Date;
 }
 
 interface UserChangeTerms {
-  /** Refuses the change if no other active operator would remain. */
+  /** Whether the change is refused if no other active operator is left. */
   readonly keepsOperator: boolean;
-  /** If true, a new role or the end of a suspension also confirms the user. False for changes by a token. */
+  /** Whether a new role, or the end of a suspension, also confirms the user. False for changes by a token. */
   readonly confirms: boolean;
   readonly refuse: (user: ChangedUser, changed: ChangedUser) => UserRefusal | null;
 }
@@ -131,7 +131,7 @@ interface UserChange {
 
 export type UserStore = ReturnType<typeof createUserStore>;
 
-/** Also ends all other sessions and deletes the user's unused links. */
+/** Sets a password. Also ends all other sessions, and deletes the user's unused links. */
 export async function setPassword(
   transaction: DirectoryQueryable,
   userId: string,
@@ -145,7 +145,7 @@ export async function setPassword(
   return true;
 }
 
-/** The caller must roll back if the result is a refusal. */
+/** Inserts a user. If the result is a refusal, the caller must roll back. */
 export async function insertUserWith(transaction: DirectoryQueryable, user: NewUser): Promise<UserRefusal | null> {
   const { id, email, name, passwordHash, operatorRole, memberships, at, unconfirmedTokenId = null } = user;
   if (unconfirmedTokenId !== null && !(await isActive(transaction, unconfirmedTokenId, at))) return 'token_ended';
@@ -153,7 +153,7 @@ export async function insertUserWith(transaction: DirectoryQueryable, user: NewU
   const values = [id, email, name, signInNameOf(email, name), passwordHash, operatorRole, at, unconfirmedTokenId];
   const [inserted] = await transaction.query(insertUser, values);
   if (inserted === undefined) return 'name_taken';
-  // Accounts are locked in the order of their ids to prevent deadlocks.
+  // Accounts are locked in the order of ids, which prevents deadlocks.
   for (const { accountId, role } of memberships.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1))) {
     const refusal = await addMembership(transaction, { userId: id, accountId, role, at });
     if (refusal !== null && refusal !== 'already') return refusal;
@@ -182,7 +182,7 @@ export function createUserStore(database: DirectoryPool) {
     findCredential: (signInName: string) => findOne(selectCredential, foldSignInName(signInName)),
     credentialOf: (userId: string) => findOne(selectPassword, userId),
     hasOperator: async () => (await database.query(selectOperator)).length > 0,
-    /** Suspending a user deletes its sessions and links. */
+    /** Changes a user. A suspension deletes the sessions and links of the user. */
     change: (id: string, change: UserChange, { keepsOperator, confirms, refuse }: UserChangeTerms) =>
       orRolledBack<UserRefusal | 'absent'>(database, async (transaction) => {
         const keeps = keepsOperator && (change.operatorRole !== undefined || change.status !== undefined);
@@ -219,7 +219,7 @@ export function createUserStore(database: DirectoryPool) {
         for (const account of accounts) await announceChange(transaction, account.account_id);
         return null;
       }),
-    /** Also ends all other sessions. Returns false if the user was deleted or the password was changed meanwhile. */
+    /** Changes a password and ends other sessions. Returns false if the user was deleted or the password was changed in the meantime. */
     changePassword: (id: string, hash: string, checkedHash: string, exceptSessionId: string) =>
       database.transaction((transaction) => setPassword(transaction, id, hash, { checkedHash, exceptSessionId })),
   };

@@ -1,12 +1,12 @@
 export type UserStatus = 'active' | 'suspended';
 
-/** Each request reads all memberships of its user. */
+/** Maximum number of memberships of a user. Each request reads all of them. */
 export const MEMBERSHIPS_MAX = 50;
 export const MEMBERS_MAX = 200;
-/** A further sign-in ends the oldest session. */
+/** Maximum number of sessions of a user. A further sign-in ends the oldest one. */
 export const SESSIONS_MAX = 50;
 export const OPEN_INVITATIONS_MAX = 50;
-/** Limited per account, without revoked ones, because each invitation can create a user. */
+/** Maximum number of invitations per account and day, without revoked ones. It is limited because an invitation can create a user. */
 export const INVITATIONS_A_DAY_MAX = 200;
 
 export type UserRefusal =
@@ -15,7 +15,7 @@ export type UserRefusal =
   | 'name_like_email'
   | 'last_operator'
   | 'by_token'
-  /** A session may grant this right only shortly after a sign-in. */
+  /** A session may give this right only shortly after a sign-in. */
   | 'sign_in_again'
   /** The token that makes the change has ended. */
   | 'token_ended'

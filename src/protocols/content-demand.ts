@@ -7,19 +7,19 @@ export const Reads = {
   request: 1,
   more: 2,
   content: 3,
-  /** Strings in the value are addresses of content. `addresses`: the type of the surrounding content part determines the media type. */
+  /** Strings in the value are addresses of content. `addresses`: their media type is that of the content part around them. */
   addresses: 4,
   imageAddresses: 5,
   fileAddresses: 6,
 } as const;
 export type Reads = (typeof Reads)[keyof typeof Reads];
 
-/** Maximum bytes of part types and detail values that are compared: 64 characters, each as a six-byte escape. */
+/** Maximum bytes of types and of `detail` that are compared: 64 characters, each as an escape of six bytes. */
 const TEXT_BYTES_MAX = 6 * 64;
 
 const AUDIO_TYPES: readonly string[] = ['input_audio', 'audio', 'audio_url'];
 
-/** Estimated tokens of an item that is given only by its id: a typical response. */
+/** Assumed tokens of an item that is given by its id: those of a typical response. */
 const ITEM_REFERENCE_TOKENS = 4_096;
 
 interface OpenPart {
@@ -30,11 +30,11 @@ interface OpenPart {
   hasId: boolean;
 }
 
-/** Finds content that affects the cost of a request: media, references, cache breakpoints (`docs/reservations.md`). */
+/** Reads content that affects the cost of a request: media, references, cache breakpoints (`docs/reservations.md`). */
 export abstract class ContentDemand {
   readonly #imageTokens: number;
   #part: OpenPart | null = null;
-  /** Estimated tokens of content that the request gives by URL or id. */
+  /** Estimated tokens of content that is given by URL or id. */
   protected addressedTokens = 0;
   /** The first top-level member that contains audio. */
   protected audioInput: string | null = null;
@@ -45,7 +45,7 @@ export abstract class ContentDemand {
     this.#imageTokens = imageTokens;
   }
 
-  /** Reads the next member of a request, or returns how the caller must read it. */
+  /** Reads the next member of a request. Returns how the caller must read what is left of it. */
   abstract readMember(json: JsonReader, isRequest: boolean): Reads;
   protected abstract readTools(json: JsonReader): void;
   protected abstract readTool(json: JsonReader): void;
@@ -57,7 +57,7 @@ export abstract class ContentDemand {
   end(json: JsonReader): void {
     const { typeAt, addresses, members, hasId, outer } = this.#part!;
     this.#part = outer;
-    // The types of most parts (text, tool calls, tool results) do not affect the cost and are not decoded.
+    // Types that do not affect the cost, such as text, tool calls and tool results, are not decoded. Most types are such.
     const type = addresses > 0 || mayMatter(json.bytes[typeAt + 1]!) ? textAt(json, typeAt) : null;
     if (type !== null && AUDIO_TYPES.includes(type)) this.#noteAudio();
     const isImage = type?.includes('image') === true;
@@ -118,13 +118,13 @@ export abstract class ContentDemand {
 
   #partOfAddress(reads: Reads, part: Part, json: JsonReader): Reads {
     if (part === 'url' || part === 'file_id' || part === 'file_url') return reads;
-    // A document may consist of blocks that contain images.
+    // A document can have blocks with images.
     if (part !== 'detail') return Reads.content;
     this.#readDetail(json);
     return Reads.nothing;
   }
 
-  /** Adds an estimate if the next string is an address and not inline content. */
+  /** Adds an estimate if the next string is an address rather than the content itself. */
   address(reads: Reads, { bytes, offset }: JsonReader): void {
     if (bytes[offset + 1] === QUOTE || isData(bytes, offset + 1)) return;
     if (reads === Reads.addresses) this.#part!.addresses++;
@@ -147,7 +147,7 @@ const LETTER_A = 0x61;
 const LETTER_I = 0x69;
 const DATA = 'data:';
 
-/** Whether a type that begins with this byte can affect the cost. */
+/** Whether a type that begins with this byte can affect the cost of the call. */
 function mayMatter(first: number): boolean {
   return first === LETTER_A || first === LETTER_I || first === BACKSLASH;
 }

@@ -5,10 +5,10 @@ import { BLOCK_MEMBERS, MEDIA, STORED_PROMPT, topMembers } from './top-members.t
 
 const CONTENT_AT_TOP = ['output_format', 'response_format'];
 
-/** Content blocks are included because some embedding models accept images. */
+/** Inputs as content blocks, because some embedding models accept images. */
 const BLOCKS: Rule = { text: 'setting', items: { text: 'setting', readBy: 'block' }, readBy: 'block' };
 
-/** DashScope uses `contents`. */
+/** A content block. DashScope names its content `contents`. */
 const BLOCK = openMembers({ ...BLOCK_MEMBERS, content: BLOCKS, contents: BLOCKS });
 
 const PICTURES = {
@@ -20,7 +20,7 @@ const PICTURES = {
   mask: MEDIA,
 };
 
-/** Voyage and Cohere use `inputs`. */
+/** Members with content. Voyage and Cohere use `inputs`. */
 const CONTENT = { input: BLOCKS, inputs: BLOCKS, query: BLOCKS, documents: BLOCKS, prompt: STORED_PROMPT };
 
 export const PLAIN_TABLE: RequestTable = {

@@ -9,11 +9,11 @@ export interface Protocol<Name extends string = string> {
   readonly credential: 'bearer' | 'bearer-or-x-api-key';
   readonly defaultMounts: readonly string[];
   readonly providerAuth: 'bearer' | 'x-api-key';
-  /** Protocol version if the client specifies none (contract, section 9); `null`: the protocol has no versions. */
+  /** Version of the protocol if the client names none (contract, section 9); `null`: the protocol has no versions. */
   readonly defaultVersion: string | null;
-  /** The path appended to a provider's base URL, and a pattern for base URLs that already end with it. */
+  /** Path that is appended to a provider's base URL. `repeated`: pattern of base URLs that already end with it. */
   readonly appendedPath: { readonly path: string; readonly repeated: RegExp };
   readonly rateHeaders: RateHeaders;
-  /** Estimated input tokens of an image, until the provider reports usage. */
+  /** Estimated input tokens of an image, used until the provider reports usage. */
   readonly imageTokens: number;
 }

@@ -1,17 +1,17 @@
-/** The remaining per-minute limits. If several apply to a call, the one with the least left counts. */
+/** What remains of limits per minute. If several limits apply to a call, the tightest one is shown. */
 export interface RateStatus {
   readonly requests: RateLeft | null;
   readonly tokens: RateLeft | null;
 }
 
 export interface RateLeft {
-  /** Limit per minute. */
+  /** Maximum per minute. */
   readonly limit: number;
   readonly remaining: number;
   readonly resetAtMs: number;
 }
 
-/** Builds response headers for the remaining limits. `names`: the mount names of the protocol. */
+/** Builds response headers about limits per minute. `names`: the mounted names of the protocol. */
 export type RateHeaders = (
   status: RateStatus,
   nowMs: number,

@@ -3,18 +3,18 @@ import { decodeString } from '../lib/json/json-string.ts';
 export const UNREADABLE = '?';
 const KEY_BYTES_MAX = 512;
 const NAME_CHARACTERS_MAX = 64;
-/** Maximum length of a path in an error message. Without it, many references below one long path would produce much text. */
+/** Maximum length of a path in an error message. Otherwise, many references below one long path would produce very much text. */
 const PATH_CHARACTERS_MAX = 512;
 const CUT = '…';
 
 /** Path of the value that is being read, such as `input[3].content`. */
 export class RequestPath {
   readonly #bytes: Buffer;
-  /** `-1 - index` for an array item, or the start and end offset of a member's key. */
+  /** Entries: `-1 - index` for an item of an array; for a member, the start and end offset of its key. */
   readonly #places: number[] = [];
-  /** Number of used entries of `#places`. Truncating the array would cost more than reading a small object. */
+  /** Number of entries of `#places` in use. Truncating the array would cost more than reading a small object. */
   #depth = 0;
-  /** Cached texts of the path and its prefixes, valid up to `#textsDepth`. */
+  /** Cache: texts of the path and its prefixes, valid up to `#textsDepth`. */
   readonly #texts: string[] = [];
   #textsDepth = 0;
 
@@ -54,7 +54,7 @@ export class RequestPath {
     if (this.#textsDepth > this.#depth) this.#textsDepth = this.#depth;
   }
 
-  /** Each prefix is converted to text once, regardless of the number of references below it. */
+  /** Returns the path as text. Each prefix is converted once, however many references are below it. */
   text(): string {
     const places = this.#places;
     let at = Math.min(this.#textsDepth, this.#depth);
@@ -73,7 +73,7 @@ export class RequestPath {
     return text;
   }
 
-  /** Returns the path below a depth, without array indexes. */
+  /** Returns the part of the path below a depth, without array indexes. */
   textFrom(depth: number): string {
     let text = '';
     for (let at = depth; at < this.#depth; at++) {

@@ -17,23 +17,23 @@ export interface NamedState {
 
 const TYPE_BYTES_MAX = 256;
 
-/** The top-level members of a protocol, and the objects that it reads with its own functions. */
+/** How to read the requests of a protocol: its top-level members, and the objects for which it has functions of its own. */
 export interface RequestTable {
   readonly top: Members;
   readonly readBy: Readonly<Record<string, OwnReading>>;
 }
 
-/** How to read an object that can contain itself, or whose meaning depends on several of its members together. */
+/** A function that reads an object which can contain itself, or whose meaning depends on several members together. */
 export interface OwnReading {
   readonly members: Members;
-  /** Reads the next object. Absent: only its members are read. */
+  /** Reads the next object. Absent: the members are read by their rules. */
   readonly read?: (reader: RequestReader, reads: Reads) => void;
 }
 
 /**
- * Reads the provider state that a JSON body refers to and, in the same pass, what affects the cost.
+ * Reads the provider state that a JSON body refers to and, at the same time, what affects the cost.
  * @param demand collects what affects the cost
- * @throws GatewayError `invalidRequest` if an inspected member is ambiguous, or a reference has the wrong form
+ * @throws GatewayError `invalidRequest` if an inspected member is ambiguous, or a reference has a wrong type
  */
 export function readNamedState(body: JsonReader, table: RequestTable, demand: ContentDemand | null = null): NamedState {
   const reader = new RequestReader(body, table, demand);
@@ -46,7 +46,7 @@ export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
 
-/** The setting that allows unknown members of the current provider tool, and the tool's depth in the path. */
+/** The provider tool that is being read: the setting that allows its unknown members, and its depth in the path. */
 interface Within {
   readonly name: string;
   readonly depth: number;
@@ -75,7 +75,7 @@ export class RequestReader {
     return path === '' ? member : `${path}.${member}`;
   }
 
-  /** @param notice called at each member that has a rule; if it consumes the value, the value is not read again */
+  /** @param notice called for each member that has a rule; if it reads the value, the value is not read again */
   members(members: Members, reads: Reads, notice?: (name: string) => void): void {
     const { json } = this;
     if (reads === Reads.content) this.#demand!.begin();
@@ -123,7 +123,7 @@ export class RequestReader {
     this.#path.leaveArray();
   }
 
-  /** Reads what affects the cost in the next value, which contains no references. */
+  /** Reads what affects the cost in the next value. It contains no references. */
   content(reads: Reads): void {
     if (reads === Reads.nothing) return;
     const { json } = this;
@@ -183,7 +183,7 @@ export class RequestReader {
     } else if (kind === 'array' && items !== undefined) {
       this.#items(items, reads);
     } else if (kind === 'array' && (members !== undefined || readBy !== undefined)) {
-      // The value is an array, but the rule describes a single item.
+      // The rule describes a single item, but the value is an array.
       this.#unlistHere('form');
       this.#items(rule, reads);
     } else if (kind === 'object' || kind === 'array' || text === undefined) {
@@ -234,7 +234,7 @@ export class RequestReader {
     this.#path.enter(start, end);
     if (others === 'unknown') this.#unlistHere('member');
     const named = others === 'field' || kind === 'object' ? null : kindByName(json.bytes, start, end);
-    // A boolean cannot be a reference.
+    // Unlike other values, a boolean cannot be a reference.
     if (kind !== 'true' && kind !== 'false') {
       this.#form(named !== null ? state(named) : others === 'field' ? FIELD_VALUE : OPEN_VALUE, reads);
     }
@@ -251,7 +251,7 @@ export class RequestReader {
   #tool(): void {
     const { type, isClient } = toolTypeOf(this.json);
     const rule = type !== null ? toolRule(type) : isClient ? TOOLS.custom! : null;
-    // Tools at a greater depth are not read, so that no tool is scanned many times.
+    // Deeper tools are not read, so that no tool is scanned again and again.
     if (rule === null || this.#toolDepth === TOOL_DEPTH_MAX) {
       if (type === null) this.#unlistTool(firstKeyOf(this.json));
       else this.#unlistTool(type, 'type');

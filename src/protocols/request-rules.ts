@@ -6,10 +6,10 @@ import { PART_NAMES, type Part, partOf } from './content-names.ts';
 import type { StateKind } from './state-references.ts';
 
 /**
- * The meaning of a value of a request (docs/provider-state.md). Null is treated as absent.
+ * What a value in a request means (docs/provider-state.md). Null counts as absent.
  * - `content`: any JSON for the model or the client; it is not inspected
  * - `setting`: a string, a number, a boolean, or an array of these
- * - `model`: a value that names models
+ * - `model`: names of models
  * - `tools`: a tool or an array of tools (`tools.ts`)
  * - `more`: members that a relay merges into the request
  * - a form: rules for strings, array items and object members
@@ -20,18 +20,18 @@ export interface Form {
   readonly text?: TextRule;
   readonly items?: Rule;
   readonly members?: Members;
-  /** The kind of state that the value refers to, whatever its type. */
+  /** Kind of state to which the value refers, whatever its type is. */
   readonly any?: StateKind;
-  /** The setting that allows unknown members in the object, such as `mcp_servers`. Absent: the setting of the surrounding tool. */
+  /** The setting that allows unknown members of the object, such as `mcp_servers`. Absent: that of the tool around it. */
   readonly allowedAs?: string;
-  /** Key of the function in the protocol's `RequestTable`. */
+  /** Key of the reading function in the protocol's `RequestTable`. */
   readonly readBy?: string;
 }
 
 /**
- * The meaning of a string:
+ * What a string means:
  * - `setting`: a plain word
- * - `shown`: a reference if it looks like the id of a vendor
+ * - `shown`: a reference if it looks like a vendor's id
  * - `prose`: text for the model, in which Alibaba Cloud reads `fileid://` as a file
  * - `link`: an address of content, not of state that the provider keeps
  * - `media`: such an address, or base64
@@ -40,7 +40,7 @@ export interface Form {
  */
 export type TextRule = 'setting' | 'shown' | 'prose' | 'link' | 'media' | 'server' | StateText;
 
-/** The id of provider state, unless it is one of the vendor's predefined ids. */
+/** The id of state that the provider keeps, unless it is one of the vendor's predefined ids (`except`). */
 export interface StateText {
   readonly state: StateKind;
   readonly except?: readonly string[];
@@ -48,19 +48,19 @@ export interface StateText {
 
 export type Others =
   | 'unknown'
-  /** Members are content, unless the name or value looks like a reference to state. */
+  /** Content, unless the name or the value looks like a reference to state. */
   | 'open'
-  /** Members are content, unless the value looks like a reference. For the top level, where vendors add fields. */
+  /** Content, unless the value looks like a reference. For the top level, where vendors add fields. */
   | 'field'
   | 'content'
   | { readonly each: Rule };
 
-/** Rules for the members of an object. Keys are compared as bytes, and each is looked up once. */
+/** Rules for the members of an object. Keys are compared as bytes, and each one is looked up once. */
 export class Members {
   readonly rules: Readonly<Record<string, Rule>>;
   readonly others: Others;
   readonly names: readonly string[];
-  /** Names that have rules, followed by names that only `ContentDemand` reads. */
+  /** Names with rules, followed by names that only `ContentDemand` reads. */
   readonly #all: MemberNames;
   readonly #keys: readonly KnownKey[];
 
@@ -72,7 +72,7 @@ export class Members {
     this.#keys = this.#all.names.map((name, place) => ({ name, place, rule: rules[name], part: partOf(name) }));
   }
 
-  /** `bytes[start, end)` is the key without quotes. Names are compared in folded form (`foldedName`). */
+  /** Finds the rule of the key `bytes[start, end)`, without quotes. Names are compared in folded form (`foldedName`). */
   find(bytes: Buffer, start: number, end: number): KnownKey {
     const place = this.#all.find(bytes, start, end);
     return place === -1 ? UNKNOWN_KEY : this.#keys[place]!;
@@ -93,7 +93,7 @@ export class SeenMembers {
   #bits = 0;
   #more: Set<number> | null = null;
 
-  /** @throws GatewayError `invalidRequest` if the member is repeated or misspelled, because providers disagree on such members */
+  /** Adds a member. @throws GatewayError `invalidRequest` if it is repeated or misspelled: providers differ in how they read it */
   add({ name, place }: KnownKey, { bytes, keyStart, keyEnd }: JsonReader): void {
     const isSpelt = hasBytes(name, bytes, keyStart, keyEnd) || decodeString(bytes, keyStart, keyEnd) === name;
     if (isSpelt && !this.#isSecond(place)) return;
@@ -146,7 +146,7 @@ export const listOf = (items: Rule): Form => ({ items });
 
 export const anything = (any: StateKind): Form => ({ any });
 
-/** A rule for state that is given by its id, or by an object with the id. */
+/** Creates a rule for state that is given by its id, or by an object with the id. */
 export const stateOrObject = (kind: StateKind, rules: Readonly<Record<string, Rule>> = {}): Form => ({
   ...state(kind),
   members: openMembers({ id: state(kind), ...rules }),

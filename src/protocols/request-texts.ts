@@ -8,7 +8,7 @@ import { type ShownReference, shownByValue } from './shown-references.ts';
 
 const ID_BYTES_MAX = 256;
 const ADDRESS_BYTES_MAX = 4_096;
-/** Schemes whose content is on the web or in the request itself. */
+/** Schemes of addresses whose content is on the web or in the request. */
 const WEB: readonly string[] = ['http', 'https', 'data', 'blob'];
 const FILE_SCHEME = 'fileid';
 
@@ -16,7 +16,7 @@ export function isExcepted(json: JsonReader, { except }: StateText): boolean {
   return except !== undefined && json.kind === 'string' && except.includes(textHere(json, ID_BYTES_MAX) ?? '');
 }
 
-/** Returns the reference in the next string; `null` if there is none; `unlisted` if the rule does not allow the string. */
+/** Returns the reference in the next string; `null` if it has none; `unlisted` if the rule does not allow the string. */
 export function shownByText(json: JsonReader, rule: Exclude<TextRule, StateText>): ShownReference | 'unlisted' | null {
   switch (rule) {
     case 'setting':
@@ -40,7 +40,7 @@ function shownByAddress(json: JsonReader, rule: 'prose' | 'link' | 'media'): Sho
   return isFetched && !isPublicServerAt(json.bytes, json.offset) ? { kind: 'network', id: '' } : null;
 }
 
-/** Reads base64, a file id, or a file path, which some model servers open. */
+/** Reads a string that is base64, a file id, or a path, which some model servers open. */
 function shownByBareMedia(json: JsonReader): ShownReference | null {
   const shown = shownByValue(json.bytes, json.offset);
   if (shown !== null) return shown;
@@ -59,10 +59,10 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const SCHEME_BYTES_MAX = 32;
-/** Maximum bytes of a scheme and the characters after it, each as an escape. */
+/** Maximum bytes of a scheme and the characters after it, if each is an escape. */
 const ESCAPED_BYTES_MAX = 6 * (SCHEME_BYTES_MAX + 3);
 
-/** Returns the scheme of an address in lower case, or `null`. Decodes escapes and skips white space, as clients do. */
+/** Returns the scheme of an address in lower case; `null` if it has none. Decodes escapes and skips white space, as clients do. */
 function schemeAt(bytes: Buffer, start: number): string | null {
   for (let at = start; at < start + SCHEME_BYTES_MAX; at++) {
     const byte = bytes[at]!;
@@ -81,7 +81,7 @@ function schemeOf(text: string): string | null {
   return (scheme ?? other)?.toLowerCase() ?? null;
 }
 
-/** `data` and `file` need no slashes. */
+/** An address with its scheme. `data` and `file` need no slashes. */
 const ADDRESS = /^(?:([a-z\d+.-]+):\/\/|(data|file):)/i;
 
 function decodedStart(bytes: Buffer, start: number): string {
@@ -116,12 +116,12 @@ function isPublicServerAt(bytes: Buffer, offset: number): boolean {
   return isPublicServer(decodeString(bytes, start, end));
 }
 
-/** Fast path for nearly all addresses: a domain name without port or escape. Parsing a URL takes ten times as long. */
+/** Fast path for nearly all addresses: a domain without port or escape. Parsing a URL takes ten times as long. */
 const USUAL = /^https?:\/\/([\w.-]*\.[a-z][\w-]*)[/?#"]/i;
 const USUAL_BYTES = 256;
 const ADDRESS_START_BYTES = 1_024;
 
-/** Whether a server is on the internet, as opposed to the provider's internal network. */
+/** Whether an address is on the internet rather than in the provider's internal network. */
 function isPublicServer(text: string | null): boolean {
   const url = text === null || AMBIGUOUS.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
@@ -135,10 +135,10 @@ function isOwnDomain(host: string): boolean {
   return OWN_DOMAINS.some((domain) => host.endsWith(domain));
 }
 
-/** Addresses with a backslash or a user name before an `@`. URL parsers disagree on their host. */
+/** Addresses with a backslash or a user name. URL parsers disagree about their host. */
 const AMBIGUOUS = /^[^/\\]*[/\\]{2}[^/?#]*[\\@]/;
 
-/** Domains that cannot be resolved on the internet. */
+/** Domains that do not exist on the internet. */
 const OWN_DOMAINS = [
   '.internal',
   '.local',

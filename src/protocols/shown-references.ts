@@ -4,7 +4,7 @@ import { MemberNames } from '../lib/json/member-names.ts';
 import { type Form, Members, openMembers, type Rule, state, stateOrObject } from './request-rules.ts';
 import type { StateKind } from './state-references.ts';
 
-/** Detects references to state that no table lists: members named `…_id` or `…_ids`, and strings that look like an id of a vendor. */
+/** References to state that no table lists are recognized by these names (`…_id`, `…_ids`), or by strings that look like a vendor's id. */
 
 export const STATE_NAMES: Readonly<Record<string, StateKind>> = {
   previous_response_id: 'response',
@@ -51,7 +51,7 @@ const REFERENCE_BYTES_MAX = 128;
 
 const NAME = /(?:[_-][iI]|[a-z0-9]I)[dD]s?$/;
 
-/** Returns the kind of state to which a member's name refers; `null` if none. `bytes[start, end)` is the key. */
+/** Returns the kind of state to which a member refers, by its name; `null`: none. `bytes[start, end)` is the key. */
 export function kindByName(bytes: Buffer, start: number, end: number): StateKind | null {
   const last = bytes[end - 1]! | 0x20;
   if (last !== LETTER_D && last !== LETTER_S && !bytes.subarray(start, end).includes(BACKSLASH)) return null;
@@ -63,12 +63,12 @@ export function kindByName(bytes: Buffer, start: number, end: number): StateKind
   return 'state';
 }
 
-/** Ids that connect parts of a request, and ids of the client's users. They are no references to state. */
+/** Ids that connect parts of a request, and ids of the client's users. They do not refer to state. */
 const WITHIN_REQUEST = new MemberNames(
   ...['call_id', 'tool_call_id', 'tool_use_id', 'caller_id', 'tool_id', 'approval_request_id', 'shell_id', 'user_id'],
 );
 
-/** Names are compared by their ends: `next_container_id` is a container too. */
+/** Names are compared by their ending: `next_container_id` is a container, too. */
 const BY_SUFFIX = Object.entries(STATE_NAMES).map(([name, kind]) => [foldedName(name), kind] as const);
 
 export interface ShownReference {
@@ -76,7 +76,7 @@ export interface ShownReference {
   readonly id: string;
 }
 
-/** Returns the reference in the string at `offset` if it looks like the id of a vendor; otherwise `null`. */
+/** Returns the reference in the string at `offset`, if it looks like a vendor's id; otherwise `null`. */
 export function shownByValue(bytes: Buffer, offset: number): ShownReference | null {
   const first = bytes[offset + 1]! | 0x20;
   if (first < LETTER_A || first > LETTER_Z) return null;
@@ -111,11 +111,11 @@ const BY_PREFIX: Readonly<Record<string, StateKind>> = {
   thread: 'thread',
 };
 
-/** A prefix that is not an English word, followed by any id: `resp_68af4030`. */
+/** A prefix that is no English word, then any id: `resp_68af4030`. */
 const ID = /^(resp|msg|rs|cmp|conv|cntr|cfile|vs|pmpt|asst|vlt|memstore|sesn|uprof|wrkspc)[_-][\w-]+$/;
-/** A prefix that is an English word, followed by a single run of letters and digits: `file-abc123`, but not `file_upload_2`. */
+/** A prefix that is an English word, then one run of letters and digits: `file-abc123`, but not `file_upload_2`. */
 const WORD_ID = /^(container|file|skill|audio|thread|tunnel)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]+$/;
-/** Resource names at Google. */
+/** Google's names of resources. */
 const RESOURCE = /^(cachedContents|files|projects|corpora|fileSearchStores)\/./;
 
 const QUOTE = 0x22;

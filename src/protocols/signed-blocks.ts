@@ -5,16 +5,16 @@ import { valueStart } from './metering/estimate.ts';
 
 /**
  * Signed blocks are parts of a conversation that only their provider accepts: thinking with a `signature` and `redacted_thinking`
- * (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat). Keys are `s:` and a SHA-256 of the
- * signature or encrypted content in base64url (`docs/routing.md`).
+ * (messages), encrypted reasoning (responses), `reasoning_details` and thought signatures (chat). A key is `s:` and the SHA-256 of the
+ * signature or the encrypted content in base64url (`docs/routing.md`).
  */
 
-/** Maximum number of keys stored per response, and looked up per request. The newest are kept. */
+/** Maximum number of keys that are stored for a response, and looked up for a request. The newest ones are kept. */
 export const SIGNED_KEYS_MAX = 16;
 
 const PREFIX = 's:';
 
-/** @param content the decoded JSON string; a buffer contains UTF-8 */
+/** @param content the decoded JSON string; a buffer has it as UTF-8 */
 export function signedKey(content: Buffer | string): string {
   return signedKeyOfHash(hash('sha256', content, 'base64url'));
 }
@@ -28,24 +28,24 @@ export function isSignedKey(key: string): boolean {
 }
 
 const MEMBERS = ['signature', 'thought_signature', 'thoughtSignature', 'encrypted_content'];
-/** Types of objects whose `data` member is encrypted content. */
+/** Types of objects whose member `data` is encrypted content. */
 const ENCRYPTED_TYPES = ['redacted_thinking', 'reasoning.encrypted'];
 const MARKS = [...MEMBERS, ...ENCRYPTED_TYPES].map((word) => Buffer.from(`"${word}"`));
 const MARK_PATTERNS = new BytePatterns(MARKS);
 
-/** Maximum bytes that are searched, at the end of a request, where the newest blocks are. */
+/** Maximum bytes of a request that are searched. The newest blocks are at its end. */
 const SEARCHED_BYTES_MAX = 512 * 1024;
-/** Maximum number of matches that are kept. A hostile request can contain very many. */
+/** Maximum number of matches that are kept. A hostile request can have very many. */
 const PLACES_MAX = 64;
 
 /**
- * Returns keys of signed blocks in a JSON text or in events, newest first, without parsing. The opening quote of a key never follows a
- * backslash, unlike the same characters inside a string.
+ * Returns keys of signed blocks in JSON or in events, newest first, without parsing. The opening quote of a key never follows a backslash,
+ * unlike the same characters in a string.
  * @param from offset at which the search begins; only the last 512 KiB are searched
  */
 export function signedKeysIn(text: Buffer, from = 0): string[] {
   const bytes = text.subarray(Math.max(from, text.length - SEARCHED_BYTES_MAX));
-  // Ring buffers: the n-th match is at the index n modulo `PLACES_MAX`.
+  // Ring buffer: match n is at the index n modulo `PLACES_MAX`.
   const marks = new Int32Array(PLACES_MAX);
   const ends = new Int32Array(PLACES_MAX);
   let count = 0;
@@ -83,7 +83,7 @@ export class SignedBlocks {
   }
 }
 
-/** Returns the offset of the `data` value in a flat object whose type value is at `typeStart`; otherwise -1. */
+/** Returns the offset of the `data` value of a flat object whose `type` value is at `typeStart`; -1: it has none. */
 function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   let dataStart = -1;
   let at = bytes.lastIndexOf(OPEN_BRACE, typeStart);
@@ -94,7 +94,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
     const start = valueStart(bytes, keyEnd);
     if (start === -1) return -1;
     if (DATA.equals(bytes.subarray(key, keyEnd))) dataStart = start;
-    // The match was the value of another member, or part of a string.
+    // What matched is the value of another member, or a part of a string.
     if (start === typeStart && !TYPE.equals(bytes.subarray(key, keyEnd))) return -1;
     at = skipSpace(bytes, bytes[start] === QUOTE ? plainStringEnd(bytes, start) : wordEnd(bytes, start));
     if (bytes[at] === CLOSE_BRACE) return at > typeStart ? dataStart : -1;
@@ -103,7 +103,7 @@ function encryptedDataStart(bytes: Buffer, typeStart: number): number {
   return -1;
 }
 
-/** Returns the offset after the closing quote of a string without escapes; the length of the buffer if there is none. */
+/** Returns the offset after a string without escapes; the length of the buffer if it has no end. */
 function plainStringEnd(bytes: Buffer, start: number): number {
   const quote = bytes[start] === QUOTE ? bytes.indexOf(QUOTE, start + 1) : -1;
   return quote === -1 || bytes[quote - 1] === BACKSLASH ? bytes.length : quote + 1;

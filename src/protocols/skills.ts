@@ -4,7 +4,7 @@ import { openMembers, state } from './request-rules.ts';
 
 const SKILL = openMembers({ type: 'setting', skill_id: state('skill'), version: 'setting' });
 const TYPE_BYTES_MAX = 64;
-/** Type of the vendor's predefined skills. All others belong to an account. */
+/** Type of skills that the vendor predefines. All other skills belong to an account. */
 const VENDOR_SKILL = 'anthropic';
 
 function read(reader: RequestReader, reads: Reads): void {

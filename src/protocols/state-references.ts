@@ -9,7 +9,7 @@ import type { JsonReader } from '../lib/json/json-reader.ts';
  * - `conversation`, `thread`, `vector_store`, `prompt`, `skill`: no endpoint of this gateway creates them
  * - `tunnel`, `connector`, `profile`: they belong to the operator's account at the vendor
  * - `cache`, `adapter`, `network`: memory, files and network of a model server
- * - `state`: unknown kind, detected by a name or by the form of an id
+ * - `state`: of unknown kind, recognized by a name or by the form of an id
  */
 export type StateKind = (typeof KINDS)[number];
 const KINDS = [
@@ -35,15 +35,15 @@ const KINDS = [
 export interface StateReference {
   readonly kind: StateKind;
   readonly id: string;
-  /** Path of the member that contains the reference, such as `input[3].id`. */
+  /** Path of the member with the reference, such as `input[3].id`. */
   readonly param: string;
 }
 
-/** Maximum number of references in a request. Histories of agents have far fewer. */
+/** Maximum number of references in a request. An agent's history has far fewer. */
 export const REFERENCES_MAX = 4_096;
 const ID_BYTES_MAX = 4_096;
 
-/** First letters of keys. Responses never contain state of other kinds. */
+/** First letters of keys, by kind. State of other kinds is never in a response. */
 const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   response: 'r',
   item: 'i',
@@ -52,7 +52,7 @@ const LETTERS: Readonly<Partial<Record<StateKind, string>>> = {
   audio: 'a',
 };
 
-/** Returns the key under which state is stored: a letter and a SHA-256 in base64url, so that ids are not stored. */
+/** Returns the key under which state is stored: a letter and a SHA-256 in base64url, so that the id is not stored. */
 export function stateKey({ kind, id }: Pick<StateReference, 'kind' | 'id'>): string {
   return `${LETTERS[kind] ?? kind}:${hash('sha256', id, 'base64url')}`;
 }
@@ -64,7 +64,7 @@ export function canBeMade(kind: StateKind): boolean {
 export class StateReferences {
   readonly list: StateReference[] = [];
 
-  /** @throws GatewayError `invalidRequest` if the next value is not a string, or the request has too many references */
+  /** Reads an id. @throws GatewayError `invalidRequest` if the value is not a string, or the request has too many references */
   readId(reader: JsonReader, kind: StateKind, param: string): void {
     const { kind: form } = reader;
     if (form === 'null') return;
@@ -84,7 +84,7 @@ export class StateReferences {
   }
 }
 
-/** What the provider adds to the context of a request: nothing, an earlier response of known size, or an unknown amount. */
+/** Returns what the provider adds to the context: nothing, an earlier response of known size, or an unknown amount. */
 export function continuationOf(references: readonly StateReference[]): 'nothing' | 'response' | 'unknown' {
   let continues: 'nothing' | 'response' = 'nothing';
   for (const { kind } of references) {

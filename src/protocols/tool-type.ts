@@ -12,7 +12,7 @@ const MARKS = new Members(
   'content',
 );
 
-/** Returns the type of the next tool. `isClient`: other members show that the client runs the tool. */
+/** Returns the type of the next tool. `isClient`: other members show that the client runs it. */
 export function toolTypeOf(json: JsonReader): { readonly type: string | null; readonly isClient: boolean } {
   const ahead = json.from(json.offset);
   ahead.enter();
@@ -36,7 +36,7 @@ export function toolTypeOf(json: JsonReader): { readonly type: string | null; re
   return { type, isClient };
 }
 
-/** Identifies a tool without a type, such as `{"google_search": {}}`. */
+/** Returns the first key of a tool that has no type, such as `{"google_search": {}}`. */
 export function firstKeyOf(json: JsonReader): string | null {
   const ahead = json.from(json.offset);
   ahead.enter();

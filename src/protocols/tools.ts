@@ -1,7 +1,7 @@
 import { listOf, Members, mapOf, only, open, openMembers, type Rule, SERVER, state } from './request-rules.ts';
 
 interface ToolRule {
-  /** Who runs the tool. Provider tools may have only the listed members; client tools may have any. */
+  /** Who runs the tool. A provider tool may have only the listed members, a client tool any. */
   readonly runs: 'client' | 'provider';
   readonly members: Members;
   readonly isPriced: boolean;
@@ -32,7 +32,7 @@ export const COMMON: Readonly<Record<string, Rule>> = {
   cache_control: 'content',
 };
 
-/** Members of client tools with schemas or text. Names within them are arbitrary. */
+/** Members of client tools with schemas or text. Names in them can be anything. */
 const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   ...COMMON,
   function: 'content',
@@ -46,7 +46,7 @@ const CLIENT_CONTENT: Readonly<Record<string, Rule>> = {
   tools: 'tools',
 };
 
-/** Members that identify a tool without a type as a client tool. */
+/** Members that show that a tool without a type is a client tool. */
 export const CLIENT_MARKS = ['function', 'custom', 'name', 'input_schema', 'parameters'] as const;
 
 const LOCATION = only({
@@ -64,7 +64,7 @@ const NETWORK_POLICY = only({
   domain_secrets: listOf(only({ domain: 'setting', name: 'setting', value: 'setting' })),
 });
 
-/** A skill given by id, inline, or as a path on the client's machine. */
+/** A skill: an id, its content, or a path on the client's machine. */
 const SKILLS = listOf(
   only({
     type: 'setting',
@@ -88,7 +88,7 @@ export const ENVIRONMENT = {
 
 const APPROVAL_FILTER = only({ read_only: 'setting', tool_names: 'setting' });
 
-/** A comparison, or a group of filters. Groups can be nested. */
+/** A comparison, or a group of filters, which can contain groups. */
 const FILTERS = open({
   type: 'setting',
   key: 'setting',
@@ -97,7 +97,7 @@ const FILTERS = open({
   allowed_domains: 'setting',
 });
 
-/** Connectors that the vendor predefines. They act with the `authorization` from the request. */
+/** Connectors that the vendor predefines. They act with the `authorization` in the request. */
 const CONNECTORS = [
   'connector_dropbox',
   'connector_gmail',
@@ -112,7 +112,7 @@ const CONNECTORS = [
 const URL_SOURCE = only({ type: 'setting', tools: listOf(only({ type: 'setting', name: 'setting' })) });
 
 /**
- * Tools that requests may offer, by family: `web_search` includes `web_search_20250305`. All protocols share the table, because relays
+ * Tools that requests may offer, by family: `web_search` includes `web_search_20250305`. All protocols use this table, because relays
  * translate between protocols. Other tools are refused, unless the configuration of the provider allows them (`providers.NAME.allows`).
  * `test/requests/sdk-types.test.ts` compares the table with the vendors' SDKs.
  */
@@ -232,7 +232,7 @@ export const MCP_SERVERS: Rule = {
   allowedAs: 'mcp_servers',
 };
 
-/** Removes the date and `_preview`: `web_search_20250305` and `web_search_preview_2025_03_11` become `web_search`. */
+/** Returns the type without date and `_preview`: `web_search_20250305` and `web_search_preview_2025_03_11` become `web_search`. */
 export function toolFamily(type: string): string {
   if (Object.hasOwn(TOOLS, type)) return type;
   const undated = type.replace(DATE, '');

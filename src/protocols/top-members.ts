@@ -13,25 +13,25 @@ import {
 import { STATE_NAMES } from './shown-references.ts';
 import { MCP_SERVERS } from './tools.ts';
 
-/** Top-level members of all vendors that refer to state. Others are allowed (contract, section 9). */
+/** Top-level members of all vendors that refer to state. Other members are allowed (contract, section 9). */
 export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(Object.entries(STATE_NAMES).map(([name, kind]): [string, Rule] => [name, state(kind)])),
   conversation: stateOrObject('conversation'),
   thread: stateOrObject('thread', { previous_message_id: state('thread') }),
   container: stateOrObject('container', { skills: { items: { readBy: 'skill' }, readBy: 'skill' } }),
-  // The earlier message whose prompt the provider would compare with this one. Its kind is `state`, so that errors name the field.
+  // Refers to an earlier message, with whose prompt the provider compares this one. Its kind is `state`, so errors name the field.
   diagnostics: open({ previous_message_id: state('state') }),
   prompt_cache_options: open({ comparison_response_id: state('response') }),
-  // Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.
+  // Members of Volcengine Ark, Google (also within `google` at its OpenAI-compatible endpoint), and Alibaba Cloud.
   context_id: state('conversation'),
   cached_content: state('cache'),
   google: { members: new Members({ cached_content: state('cache') }, 'field') },
   memory_id: state('state'),
   assistant_id: state('state'),
   agent_id: state('state'),
-  // Azure: searches data in the operator's account.
+  // Azure's member: searches data in the operator's account.
   data_sources: anything('network'),
-  // vLLM and SGLang: memory and addresses of other servers, adapters on the server's disk, and code.
+  // Members of vLLM and SGLang: memory and addresses of other servers, adapters on the server's disk, and code.
   kv_transfer_params: anything('cache'),
   session_params: anything('cache'),
   bootstrap_host: anything('network'),
@@ -43,18 +43,18 @@ export const STATE_AT_TOP: Readonly<Record<string, Rule>> = {
   lora_request: anything('adapter'),
   custom_logit_processor: anything('adapter'),
   logits_processors: anything('adapter'),
-  // LoRAX and TGI.
+  // Members of LoRAX and TGI.
   adapter_id: anything('adapter'),
   adapter_source: anything('adapter'),
-  // llama.cpp.
+  // Member of llama.cpp.
   lora: anything('adapter'),
-  // A program that replaces the template of the model. SGLang also passes `chat_template_kwargs` to it.
+  // A program that replaces the model's template. SGLang also passes `chat_template_kwargs` to it.
   chat_template: anything('adapter'),
   chat_template_kwargs: { members: new Members({ chat_template: anything('adapter') }, 'field') },
   vllm_xargs: 'more',
-  // OpenRouter: a model, system prompt and settings that are stored in the operator's account.
+  // OpenRouter's member: a model, a system prompt and settings that are stored in the operator's account.
   preset: state('prompt'),
-  // LiteLLM: the address to which the operator's credential is sent, and the choice of the credential.
+  // LiteLLM's members: the address to which the operator's credential is sent, and the choice of the credential.
   ...Object.fromEntries(
     [
       ...['api_base', 'base_url', 'user_config', 'aws_bedrock_runtime_endpoint', 'aws_sts_endpoint', 'aws_role_name'],
@@ -81,7 +81,7 @@ export function topMembers(content: readonly string[], rules: Readonly<Record<st
 
 export const MEDIA_PLACES = {
   url: { text: 'media' },
-  // Amazon Bedrock and Google.
+  // Members of Amazon Bedrock and Google.
   uri: LINK,
   s3Location: open({ uri: LINK }),
   fileUri: LINK,
@@ -91,10 +91,10 @@ export const MEDIA_PLACES = {
 
 const MEDIA_MEMBERS = openMembers({ ...MEDIA_PLACES, file_data: 'content' });
 
-/** All vendors except OpenAI accept an address in place of the bytes. */
+/** Audio. Except for OpenAI, all vendors accept an address instead of the bytes. */
 const SOUND: Form = open({ data: { text: 'media' }, url: { text: 'media' } });
 
-/** An image, a video or audio, given by its address, by its bytes, or by an object that contains either. */
+/** An image, a video or audio: its address, its bytes, or an object with either. */
 export const MEDIA: Form = {
   text: 'media',
   items: { text: 'media', members: MEDIA_MEMBERS },

@@ -1,8 +1,8 @@
 import { invalidRequest } from '../errors/gateway-error.ts';
 
-/** An unknown tool or tool member, which might refer to provider state. */
+/** An unknown tool, or an unknown member of a tool. It might refer to provider state. */
 export interface UnlistedPart {
-  /** The setting that allows the part at a provider (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
+  /** The part's name in the setting that allows it (`providers.NAME.allows`), such as `tools.x_search` or `tools.mcp.tunnel`. */
   readonly name: string;
   readonly param: string;
   readonly problem: 'type' | 'member' | 'form';
@@ -10,7 +10,7 @@ export interface UnlistedPart {
 
 const UNLISTED_MAX = 64;
 
-/** @throws GatewayError `invalidRequest` if the list has too many parts */
+/** Adds a part to the list. @throws GatewayError `invalidRequest` if the list has too many parts */
 export function addUnlisted(list: UnlistedPart[], part: UnlistedPart): void {
   if (list.some(({ name }) => name === part.name)) return;
   if (list.length === UNLISTED_MAX) {

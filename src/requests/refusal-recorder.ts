@@ -7,12 +7,12 @@ import { RefusalMinute } from './refusal.ts';
 import type { Refusal, RefusalsStore } from './refusals-store.ts';
 import type { RequestObserver, RequestReport } from './request-report.ts';
 
-/** Beyond this number of waiting refusals, further ones are only counted. */
+/** Maximum number of refusals that wait to be recorded. Further ones are only counted. */
 const WAITING_MAX = 2_000;
-/** Beyond this number of waiting refusals and counts, further ones are dropped. One minute can have 10,000 counts. */
+/** Maximum number of refusals and counts that wait. Further ones are dropped. A minute can have 10,000 counts. */
 const ROWS_WAITING_MAX = 12_000;
 const BATCH_MAX = 500;
-/** A refusal waits this long for others to share its insert. */
+/** How long a refusal waits for others to share its insert. */
 const PAUSE_MS = 1_000;
 
 interface RefusalRecorderOptions {
@@ -21,13 +21,13 @@ interface RefusalRecorderOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly timers?: Timers;
-  /** The limit applies to each account and code, and to all unknown accounts together. */
+  /** Maximum number of refusals that are recorded per minute: for each account and code, and for all unknown accounts together. */
   readonly recordedMax?: number;
 }
 
 type RefusalRecorder = ReturnType<typeof createRefusalRecorder>;
 
-/** If the database is slow, refusals are dropped and the drops counted. */
+/** Records refusals in the background. If the database is slow, refusals are dropped, and the dropped ones counted. */
 export function createRefusalRecorder(options: RefusalRecorderOptions) {
   const { store, clock, ids, logger, timers = systemTimers } = options;
   const minute = new RefusalMinute(options.recordedMax);
@@ -42,7 +42,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
     else dropped += refusal.count;
   }
 
-  /** Turns the counts of a finished minute into rows. */
+  /** Converts the counts of a minute that is over to rows. */
   function closeMinute(nowMs: number): void {
     for (const { minuteMs, accountId, code, count } of minute.takeCounts(nowMs)) {
       enqueueCount({ ...NOTHING_KNOWN, id: ids.next('req'), atMs: minuteMs, accountId, code, count });
@@ -78,19 +78,19 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
       closeMinute(clock.nowMs());
       const fate = minute.decide(accountId, code);
       if (fate === 'recorded' && waiting.length < WAITING_MAX) waiting.push(make());
-      // If the queue is full, the refusal is still counted: it may be part of a flood over many accounts.
+      // If the queue is full, the refusal is counted instead: it may be one of very many, of many accounts.
       else if (fate === 'dropped' || (fate === 'recorded' && !minute.count(accountId, code))) dropped++;
       schedule();
     },
-    /** Counts refusals that were neither recorded nor counted. */
+    /** Number of refusals that were neither recorded nor counted. */
     get dropped(): number {
       return dropped;
     },
-    /** Each waiting row is tried once. */
+    /** Stops. Tries to write each waiting row once. */
     async close(): Promise<void> {
       cancel?.();
       await writing;
-      // No more refusals arrive, so the current minute ends early.
+      // No more refusals arrive, so the current minute can end early.
       closeMinute(Number.POSITIVE_INFINITY);
       do await write();
       while (waiting.length > 0);
@@ -99,7 +99,7 @@ export function createRefusalRecorder(options: RefusalRecorderOptions) {
   };
 }
 
-/** A count has only a time, account and code. */
+/** Columns of a count, which has only a time, an account and a code. */
 const NOTHING_KNOWN = {
   keyId: null,
   clientRequestId: null,
@@ -118,11 +118,11 @@ const MODEL_LENGTH_MAX = 200;
 
 interface RecordedWhen {
   readonly isOff: () => boolean;
-  /** Refusals of this operation leave no record. */
+  /** Operation whose refusals are not recorded. */
   readonly exceptOperation: string;
 }
 
-/** `docs/logging.md` describes the records. */
+/** Records refusals of requests. `docs/logging.md` describes the records. */
 export function createRefusalRecords(
   recorder: RefusalRecorder,
   { isOff, exceptOperation }: RecordedWhen,
@@ -133,7 +133,7 @@ export function createRefusalRecords(
   };
 }
 
-/** Health checks, requests of operators, and connections closed before a request are not recorded. */
+/** Whether a refusal is recorded. Health checks, requests of operators, and connections closed before a request are not. */
 function isRecorded({ end, kind }: Pick<RequestReport, 'end' | 'kind'>): boolean {
   return end === 'refused' && (kind === 'call' || kind === 'estimate' || kind === 'query' || kind === 'unknown');
 }
@@ -159,7 +159,7 @@ function toRefusal(report: RequestReport): Refusal {
   };
 }
 
-/** The text may quote the client, so keys, addresses and control characters are removed. */
+/** Returns a text without keys, addresses and control characters: it may quote the client. */
 function storable(text: string, lengthMax: number): string {
   return scrub(text.slice(0, lengthMax), []).toWellFormed();
 }

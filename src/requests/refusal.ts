@@ -1,8 +1,8 @@
 type RefusalFate = 'recorded' | 'counted' | 'dropped';
 
-/** The limit applies to each account and code, and to all unknown accounts together. */
+/** Maximum number of recorded refusals per minute: for each account and code, and for all unknown accounts together. */
 export const RECORDED_A_MINUTE = 100;
-/** Per minute, refusals of further pairs of account and code are dropped. */
+/** Maximum number of pairs of account and code that are counted per minute. Refusals of further pairs are dropped. */
 const COUNTED_MAX = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -13,7 +13,7 @@ interface CountedRefusals {
   readonly count: number;
 }
 
-/** Unknown accounts share one allowance of individual records, so guessing keys from many addresses cannot fill the database. */
+/** Decides which refusals of a minute are recorded. Unknown accounts share one allowance, so guessed keys cannot fill the database. */
 export class RefusalMinute {
   readonly #recordedMax: number;
   #minuteMs = Number.NEGATIVE_INFINITY;
@@ -24,7 +24,7 @@ export class RefusalMinute {
     this.#recordedMax = recordedMax;
   }
 
-  /** Call `takeCounts` first, which starts a new minute. */
+  /** Decides on a refusal. Call `takeCounts` before, which starts a new minute. */
   decide(accountId: string | null, code: string): RefusalFate {
     const allowance = accountId === null ? '' : nameOf(accountId, code);
     const recorded = this.#recorded.get(allowance) ?? 0;
@@ -35,7 +35,7 @@ export class RefusalMinute {
     return this.count(accountId, code) ? 'counted' : 'dropped';
   }
 
-  /** Returns false if too many pairs of account and code are counted already. */
+  /** Counts a refusal. Returns false if too many pairs of account and code are counted already. */
   count(accountId: string | null, code: string): boolean {
     const name = nameOf(accountId, code);
     const counted = this.#counted.get(name);
@@ -49,7 +49,7 @@ export class RefusalMinute {
     return this.#counted.size > 0;
   }
 
-  /** Returns the counts of the previous minute when a new one has started. */
+  /** If a new minute has started, returns the counts of the previous one. */
   takeCounts(nowMs: number): CountedRefusals[] {
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     if (minuteMs === this.#minuteMs) return [];

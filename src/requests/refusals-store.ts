@@ -8,21 +8,21 @@ import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColum
 import type { LookedThrough, SliceTiming } from '../lib/slices.ts';
 
 const columns = tableColumns({
-  /** The request id, or a new id for a count. Ids sort by time. */
+  /** Request id; for a count, a new id. Ids sort by time. */
   id: textColumn('id'),
   atMs: instantColumn('at'),
-  /** 1 for an individual record, otherwise the number of refusals of an account and code in a minute. */
+  /** 1 for a recorded refusal; otherwise the number of refusals of an account and code in a minute. */
   count: countColumn('count'),
-  /** `null` if the key is unknown. */
+  /** Account of the key; `null`: the key is unknown. */
   accountId: orNull(textColumn('account_id')),
   keyId: orNull(textColumn('key_id')),
   clientRequestId: orNull(textColumn('client_request_id')),
   clientAddress: orNull(textColumn('client_address')),
   method: orNull(textColumn('method')),
-  /** The path's pattern; `null` if the address does not exist. */
+  /** Pattern of the path; `null`: there is no such address. */
   path: orNull(textColumn('path')),
   operation: orNull(textColumn('operation')),
-  /** The name is shortened, but otherwise as the client sent it. */
+  /** Name of the model, shortened, but otherwise as the client sent it. */
   model: orNull(textColumn('model')),
   status: orNull(countColumn('status')),
   code: textColumn('code'),
@@ -32,7 +32,7 @@ const columns = tableColumns({
 
 export type Refusal = RowOf<typeof columns>;
 
-/** The statement is safe to repeat if its result is lost. */
+/** Inserts refusals. It can be repeated if its result is lost. */
 const insertRefusals: Statement = {
   name: 'refusals.insert',
   text: `insert into refusals (${columns.list}) select * from ${columns.rows.as('v')} on conflict do nothing`,
@@ -40,7 +40,7 @@ const insertRefusals: Statement = {
 
 const IS_OWN = 'and ($3::text is null or r.account_id = $3) and ($4::text[] is null or r.key_id = any ($4::text[]))';
 
-/** Uses the primary key and refusals_by_client_request. */
+/** Finds refusals by request id. Uses the primary key and refusals_by_client_request. */
 const findRefusals: Statement = {
   name: 'refusals.find',
   text: `select ${columns.of('r')} from refusals r where r.id = $1 ${IS_OWN}
@@ -49,7 +49,7 @@ select ${columns.of('r')} from refusals r where r.client_request_id = $1 and r.i
 order by id desc limit $2::int`,
 };
 
-/** Uses the primary key, which starts with the oldest rows. */
+/** Deletes old rows. Uses the primary key, which starts with the oldest ones. */
 const deleteOld: Statement = {
   name: 'refusals.delete-old',
   text: `delete from refusals where id in (
@@ -59,11 +59,11 @@ const deleteOld: Statement = {
 returning 1 as gone`,
 };
 
-/** Absent or `null` members do not restrict the list. */
+/** Which refusals a list contains. Members that are absent or `null` do not restrict it. */
 interface RefusalFilter {
   readonly accountId?: string | null | undefined;
   readonly keyId?: string | null | undefined;
-  /** These keys belong to the account in `accountId`. */
+  /** Keys of a user, which belong to the account in `accountId`. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly code?: string | null | undefined;
   readonly model?: string | null | undefined;
@@ -88,7 +88,7 @@ export function createRefusalsStore(database: DirectoryPool) {
     async insert(refusals: readonly Refusal[]): Promise<void> {
       await database.query(insertRefusals, [columns.rows.parameter(refusals)]);
     },
-    /** The newest refusal is first. At the time limit, returns what was found so far and a cursor. */
+    /** Lists refusals, newest first. At the time limit, returns those found so far and a cursor. */
     list(
       { accountId = null, keyId = null, ownKeyIds = null, code = null, model = null, from, to }: RefusalFilter,
       beforeId: string | null,
@@ -96,7 +96,7 @@ export function createRefusalsStore(database: DirectoryPool) {
       timing: SliceTiming,
     ): Promise<LookedThrough<Refusal>> {
       const anyOf = keyId === null ? ownKeyIds : (ownKeyIds?.filter((id) => id === keyId) ?? null);
-      // These keys belong to the account, so no filter by account is needed.
+      // The keys belong to the account, so a condition for the account is not necessary.
       const of = anyOf === null ? { key_id: keyId, account_id: accountId } : { key_id: null, account_id: null };
       return list({ values: { ...of, code, model }, anyOf, from, to }, beforeId, limit, timing);
     },

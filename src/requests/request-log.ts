@@ -10,7 +10,7 @@ type Mode = Config['log']['requests'];
 
 const CLIENT_TEXT_LENGTH_MAX = 200;
 
-/** `log.requests` selects the logged requests (`docs/logging.md`). */
+/** Logs requests. `log.requests` selects which ones (`docs/logging.md`). */
 export function createRequestLog(logger: Logger, mode: () => Mode): RequestObserver {
   return (report) => {
     if (!isLogged(report, mode())) return;
@@ -20,14 +20,14 @@ export function createRequestLog(logger: Logger, mode: () => Mode): RequestObser
   };
 }
 
-/** Successful health checks are not logged. The server itself logs refused connections. */
+/** Whether a request is logged. Not logged are successful health checks, and refused connections, which the server logs itself. */
 function isLogged({ kind, end }: Pick<RequestReport, 'kind' | 'end'>, mode: Mode): boolean {
   if (mode === 'none' || kind === 'connection') return false;
   if (mode === 'refused') return end === 'refused';
   return kind !== 'health' || end !== 'succeeded';
 }
 
-/** `undefined` leaves a field out. */
+/** Returns the details of a log line. A field that is `undefined` is left out. */
 function requestLine(report: RequestReport): object {
   const { outcome, principal, model, modelAsked, errorMessage } = report;
   const usage = outcome?.usage ?? null;
@@ -39,7 +39,7 @@ function requestLine(report: RequestReport): object {
     callId: report.callId ?? undefined,
     accountId: principal?.accountId,
     keyId: principal?.keyId,
-    // Without its ellipsis the line is usually ASCII, which takes a third of the time to scan and write.
+    // Without its ellipsis, so that the line is usually ASCII, which takes a third of the time to scan and write.
     keyPrefix: principal?.keyPrefix.replace('…', ''),
     clientAddress: report.clientAddress,
     method: report.method ?? undefined,
@@ -67,13 +67,13 @@ function requestLine(report: RequestReport): object {
   };
 }
 
-/** A client may send its key in the wrong place, so secrets are removed. */
+/** Returns a text of the client without secrets: it may have sent its key in the wrong place. */
 function clientText(text: string): string {
   const kept = removeSecrets(text.slice(0, CLIENT_TEXT_LENGTH_MAX), []);
   return text.length <= CLIENT_TEXT_LENGTH_MAX ? kept : `${kept}…`;
 }
 
-/** `docs/logging.md` describes the log lines. */
+/** Logs warnings about charges. `docs/logging.md` describes the lines. */
 export function createChargeWarnings(logger: Logger, unpricedUses: UnpricedUses): RequestObserver {
   return ({ outcome }) => {
     if (outcome?.notes === undefined) return;

@@ -7,18 +7,18 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * `succeeded`, `failed`, `aborted`: as in the call record; without a call, the response was complete, the gateway failed, or the client
- * left. `refused`: an error before there was a call. `repeated`: the stored response of an earlier call.
+ * How a request ended. `succeeded`, `failed`, `aborted`: as in the call record; without a call: the response was complete, the gateway
+ * failed, or the client left. `refused`: an error before there was a call. `repeated`: the stored response of an earlier call.
  */
 export type RequestEnd = 'succeeded' | 'failed' | 'aborted' | 'refused' | 'repeated';
 
-/** A report is complete when the response is closed and the call, if any, has ended. Logs, records, metrics and traces use it. */
+/** What is known of a request once its response is closed and its call, if any, has ended. Logs, records, metrics and traces use it. */
 export type RequestReport = Readonly<Omit<OpenReport, 'failed' | 'sentPastResponse' | 'enter' | 'leave' | 'closed'>>;
 
-/** An observer must return immediately. Its errors are logged, not passed on. */
+/** Receives reports. It must return immediately. Its errors are logged, not passed on. */
 export type RequestObserver = (report: RequestReport) => void;
 
-/** Observers get this object itself. `CallReport` describes the members about the call. */
+/** The report while it is being filled; observers get this object itself. `CallReport` describes the members about the call. */
 export class OpenReport extends HttpReport implements CallReport {
   context: Context | null = null;
   principal: Principal | null = null;
@@ -31,11 +31,11 @@ export class OpenReport extends HttpReport implements CallReport {
   outcome: CallOutcome | null = null;
   chunks = 0;
   readonly startedAtMs: number;
-  /** The time from the arrival of the request's head to the end of the response. */
+  /** Milliseconds from the arrival of the request's head to the end of the response. */
   durationMs = 0;
-  /** Set when the report is complete. */
+  /** How the request ended. Set when the report is complete. */
   end: RequestEnd = 'aborted';
-  /** Set when the report is complete: the response's error code, or else the call's, such as for an error within a stream. */
+  /** Error code of the response or, if it has none, of the call, such as for an error within a stream. Set when the report is complete. */
   errorCode: string | null = null;
   readonly trace: CallTrace | null;
   readonly #nowMs: () => number;
@@ -79,7 +79,7 @@ export class OpenReport extends HttpReport implements CallReport {
   }
 }
 
-/** `traceparent`: the client's header, which is not validated. */
+/** Begins a trace. `traceparent`: the client's header, which was not validated. */
 export type OpenTrace = (traceparent: string | null) => CallTrace;
 
 interface ReportOptions {
@@ -87,7 +87,7 @@ interface ReportOptions {
   readonly monotonicMs: () => number;
   readonly logger: Logger;
   readonly observers: readonly RequestObserver[];
-  /** `null` if calls are not traced. */
+  /** Begins a trace for a call; `null`: calls are not traced. */
   readonly openTrace: OpenTrace | null;
 }
 
@@ -100,8 +100,12 @@ export function createReports(options: ReportOptions): OpenHttpReport {
       try {
         observe(report);
       } catch (error) {
-        // An observer that fails for one request probably fails for all.
-        if (!hasWarned) logger.error({ err: error }, 'a request observer failed; further failures are not logged');
+        // Logged once, because an observer that fails for one request probably fails for all.
+        if (!hasWarned)
+          logger.error(
+            { err: error },
+            'reporting a request to the log or the metrics failed; further failures are not logged',
+          );
         hasWarned = true;
       }
     }
@@ -110,7 +114,7 @@ export function createReports(options: ReportOptions): OpenHttpReport {
   return (arrival) => new OpenReport(arrival, options, notify);
 }
 
-/** @throws if the server has no observers */
+/** Returns the report of an exchange. @throws if the server has no observers */
 export function reportOf({ report }: { readonly report: HttpReport | null }): OpenReport {
   if (report instanceof OpenReport) return report;
   throw new Error('the server has no reports');

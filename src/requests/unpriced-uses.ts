@@ -3,16 +3,16 @@ import type { Logger } from '../lib/logger.ts';
 
 export interface UnpricedUse {
   readonly model: string;
-  /** The key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
+  /** Key of the missing price, such as `perWebSearch` or `serviceTiers.flex`. */
   readonly price: string;
   readonly calls: number;
   readonly lastAtMs: number;
 }
 
-/** Names of tiers come from providers, so the number of pairs is limited. */
+/** Maximum number of counted pairs of model and price. Providers choose the names of tiers, so the number must be limited. */
 const PAIRS_MAX = 1_000;
 
-/** The log reports the 1st, 10th, 100th … occurrence of each. */
+/** Counts uses that have no price. For each pair of model and price, the log reports the 1st, 10th, 100th … use. */
 export class UnpricedUses {
   readonly #clock: Clock;
   readonly #logger: Logger;

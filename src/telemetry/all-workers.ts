@@ -5,31 +5,31 @@ import { shareInFlight } from '../lib/shared-reads.ts';
 import { createPrimaryMetrics, type PrimaryMetrics } from './primary-metrics.ts';
 import { addReports, countersOf, type MetricsReport, type MetricsText, printReports } from './summed-metrics.ts';
 
-/** A configured worker may not be running. */
+/** A configured worker. It may not be running. */
 export interface AskedWorker {
-  /** The first worker has number 1. */
+  /** Number of the worker, from 1. */
   readonly number: number;
-  /** `null` while the worker is not running. */
+  /** Link to the worker; `null` while it is not running. */
   readonly link: ProcessLink | null;
 }
 
-/** `late`: no reply in time. `absent`: not running. */
+/** Readiness of a worker. `late`: it did not reply in time. `absent`: it is not running. */
 export type WorkerReadiness = Readiness | 'late' | 'absent';
 
-/** A worker needs up to a second to report that its database does not respond. */
+/** Time limit of a reply. A worker needs up to a second to notice that its database does not respond. */
 const READINESS_MS = 1_500;
 const REPORT_MS = 2_000;
 
 /**
- * Each worker must reply before a deadline, so a hanging one does not delay the others. Counters never decrease: for a worker that does not
- * reply or has exited, the sums contain its last reported counters.
+ * Combines readiness and metrics of all workers. Each must reply before a deadline, so that one that hangs does not delay the others.
+ * Counters never decrease: for a worker that does not reply or has exited, its last reported counters are included.
  */
 export class AllWorkers {
   readonly #workers: () => readonly AskedWorker[];
   readonly #readinessInTime = new InTime(READINESS_MS);
   readonly #reportInTime = new InTime(REPORT_MS);
   readonly #lastCounters = new Map<number, MetricsReport>();
-  /** The sums of the counters of exited workers. */
+  /** Sums of the counters of workers that have exited. */
   #ended: MetricsReport = [];
   #adding: Promise<void> = Promise.resolve();
   #primary: PrimaryMetrics | null = null;
@@ -38,13 +38,13 @@ export class AllWorkers {
     this.#workers = workers;
   }
 
-  /** Concurrent callers share one round of requests. */
+  /** Combined readiness. Concurrent callers share one round of requests. */
   readonly readReadiness: ReadReadiness = shareInFlight(() => this.#readReadiness());
 
-  /** Concurrent scrapes get the same text. */
+  /** Combined metrics. Concurrent scrapes get the same text. */
   readonly scrape = shareInFlight((): Promise<MetricsText> => this.#scrape());
 
-  /** The worker has exited. The counters of its last report are kept. */
+  /** Called when a worker has exited. The counters of its last report are kept. */
   left(number: number): void {
     const last = this.#lastCounters.get(number);
     this.#lastCounters.delete(number);
@@ -77,7 +77,7 @@ export class AllWorkers {
     return printReports([...reported, this.#ended, await this.#primary.report(isComplete)]);
   }
 
-  /** Returns `null` if the worker does not reply in time. */
+  /** Returns the report of a worker; `null` if it does not reply in time. */
   async #reportOf({ link }: AskedWorker): Promise<MetricsReport | null> {
     if (link === null) return null;
     const report = await this.#reportInTime.of(link.ask<MetricsReport>('report')).catch(() => null);
@@ -85,7 +85,7 @@ export class AllWorkers {
   }
 }
 
-/** The gateway is ready if all workers are. A detail that all workers report appears once; other details name their worker. */
+/** Combines readiness: the gateway is ready if all workers are. A detail that all workers report appears once; others name their worker. */
 export function readinessOfAll(workers: readonly (readonly [number: number, WorkerReadiness])[]): Readiness {
   const details = workers.map(([number, worker]) => [number, detailOf(worker)] as const);
   const common = details.reduce(

@@ -17,9 +17,9 @@ const unitIndex: ReadonlyMap<string, number> = new Map(unitNames.map((name, inde
 export class RouteCounts {
   readonly model: string;
   readonly provider: string;
-  /** The keys are the end and the error code. */
+  /** Counts by end and error code. */
   readonly ends = new Map<RequestEnd, Map<string, number>>();
-  /** The order is that of `unitNames`. */
+  /** Counts in the order of `unitNames`. */
   readonly units = new Float64Array(unitNames.length);
   chargedNano = 0n;
   chunks = 0;
@@ -35,7 +35,7 @@ export class RouteCounts {
   }
 
   addUnits(usage: UnitCounts): void {
-    // Most units are zero, so this is faster than iterating over `unitNames`.
+    // Faster than iterating over `unitNames`, because most units are zero.
     for (const name in usage) {
       const count = usage[name as UnitName];
       if (count === 0) continue;
@@ -45,10 +45,10 @@ export class RouteCounts {
   }
 }
 
-/** Configuration reloads can add any number of pairs of model and provider. Further pairs are counted together. */
+/** Maximum number of pairs of model and provider, which reloads can add without limit. Further pairs are counted together. */
 const PAIRS_MAX = 2_000;
 
-/** The label is `none` if there is nothing to name, and `other` for values that could be arbitrary. */
+/** Labels: `NONE` if there is nothing to name, `OTHER` for names that could be anything. */
 const NONE = 'none';
 const OTHER = 'other';
 
@@ -57,13 +57,13 @@ const CODES: ReadonlySet<string> = new Set(Object.values(errorCatalogue).map(({ 
 const codeLabel = (code: string | null): string => (code === null ? NONE : CODES.has(code) ? code : OTHER);
 
 /**
- * A call is counted when its end is durable, so the sums agree with the call records and ledger entries that this node has written since
- * its start.
+ * Counts calls for metrics. A call counts when its end is durable, so that the sums agree with the call records and ledger entries that
+ * this node has written since its start.
  */
 export class CallCounts {
-  /** The keys are the kind and the status. */
+  /** Requests by kind and status. */
   readonly requests = new Map<string, Map<string, number>>();
-  /** The keys are the provider and the code. */
+  /** Failures by provider and code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
   readonly #routes = new Map<string, Map<string, RouteCounts>>();
   readonly #timesOf: (model: string, provider: string) => CallTimes;
@@ -73,7 +73,7 @@ export class CallCounts {
     this.#timesOf = timesOf;
   }
 
-  /** Prometheus sees the first call of a route as an increase only if the route starts at zero. */
+  /** Adds routes with zero calls: otherwise Prometheus would not see the first call of a route as an increase. */
   addRoutes(routes: readonly { readonly model: string; readonly provider: string }[]): void {
     for (const { model, provider } of routes) add(this.#routeOf(model, provider).ends, 'succeeded', NONE, 0);
   }

@@ -8,7 +8,7 @@ const ofRoute = metricsOf((counts: CallCounts) => counts.routes(), {
   provider: ({ provider }) => provider,
 });
 
-/** A route has samples only for units that it has used. */
+/** Yields samples by unit, without units that a route has not used. */
 function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterable<Sample> {
   for (const route of counts.routes()) {
     for (const [index, name] of unitNames.entries()) {
@@ -18,7 +18,7 @@ function* byUnit(counts: CallCounts, shows: (name: UnitName) => boolean): Iterab
   }
 }
 
-/** For example, `cacheWrite1hTokens` becomes `cache_write_1h`. */
+/** Returns the label of a unit: `cacheWrite1hTokens` becomes `cache_write_1h`. */
 export function unitLabel(name: UnitName): string {
   return name
     .replace(/Tokens$/, '')

@@ -7,7 +7,7 @@ import type { RequestReport } from '../requests/request-report.ts';
 
 type SpanAttributes = Record<string, string | number | boolean>;
 
-/** This type does not need the OpenTelemetry packages. */
+/** A span, as a type that does not need the OpenTelemetry packages. */
 export interface CallSpan {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
@@ -27,11 +27,11 @@ export interface ServerAddress {
 
 interface CallSpanSources {
   readonly nextSpanId: () => string;
-  /** Returns `null` if the configuration no longer contains the provider. */
+  /** Returns the address of a provider; `null` if it is no longer configured. */
   readonly providerAddress: (provider: string) => ServerAddress | null;
 }
 
-/** OpenTelemetry's GenAI conventions define these names, except where they have none for an operation. */
+/** Names by OpenTelemetry's GenAI conventions; our own for operations that these do not name. */
 const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   chat: 'chat',
   messages: 'chat',
@@ -43,7 +43,9 @@ const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   'images.edit': 'generate_content',
 };
 
-/** The first span is that of the request (`docs/tracing.md`). Spans contain no text of the client, keys, or messages of the provider. */
+/**
+ * Creates the spans of a call, that of the request first (`docs/tracing.md`), without text of the client, keys or a provider's messages.
+ */
 export function callSpans(report: RequestReport, trace: CallTrace, sources: CallSpanSources): CallSpan[] {
   const { context } = trace;
   const operation = OPERATION_NAMES[report.operation as OperationName] ?? report.operation ?? 'call';

@@ -24,7 +24,7 @@ export const databaseMetrics: readonly NodeMetric[] = [
     value: (node) => node.database.partitionsUnopened,
   }),
   ofPartition.highest('faregate_database_partition_silent', '', {
-    help: 'Like faregate_database_silent, for each partition: 1 or 0.',
+    help: 'Whether the last query that a call made to the partition timed out: 1 or 0. While it is 1, calls of its accounts fail at once.',
     value: ({ isSilent }) => isSilent,
   }),
   ofNode.lowest('faregate_notifications_connected', '', {

@@ -3,7 +3,7 @@ import { type HistogramRow, labelled } from './metric.ts';
 /** A histogram for one set of labels. */
 export class Distribution {
   readonly #bounds: readonly number[];
-  /** A bucket counts values above the previous bound, up to its own; the last one counts values above all bounds. */
+  /** Counts per bucket: values above the previous bound, up to its own. The last one has the values above all bounds. */
   readonly #counts: Float64Array;
   #count = 0;
   #sum = 0;
@@ -21,7 +21,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** Prometheus expects cumulative buckets, a sum and a count. */
+  /** Returns what Prometheus expects: cumulative buckets, a sum and a count. */
   samples(name: string, labels: Readonly<Record<string, string>>) {
     let below = 0;
     const buckets = this.#bounds.map((bound, bucket) => {
@@ -45,7 +45,7 @@ export class Distributions {
     this.row = row;
   }
 
-  /** Call this once for each set of labels. */
+  /** Adds a histogram. Call this once for each set of labels. */
   add(...values: readonly string[]): Distribution {
     const distribution = new Distribution(this.row.buckets);
     this.#distributions.push({ labels: labelled(this.row.labels, values), distribution });

@@ -7,22 +7,22 @@ export interface EventLoopDelays {
 }
 
 export interface EventLoopMonitor {
-  /** The delays cover the last full minute and the current one. */
+  /** Returns the delays of the last full minute and the current one. */
   read(): EventLoopDelays;
   stop(): void;
 }
 
 const RESOLUTION_MS = 10;
-/** A window is longer than the interval between scrapes, so each scraper sees every delay. */
+/** Length of a window. It is longer than the interval of scrapes, so that each scraper sees every delay. */
 const WINDOW_MS = 60_000;
 
-/** Reading does not reset the measurement, so several scrapers see the same values. */
+/** Measures delays of the event loop. Reading does not reset them, so several scrapers see the same values. */
 export function monitorEventLoop(): EventLoopMonitor {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();
   let last: EventLoopDelays = { p50Ms: 0, p99Ms: 0, maxMs: 0 };
 
-  /** A sample is the time between two calls of a timer: the resolution plus the delay. */
+  /** Converts a sample, the time between two calls of a timer: the resolution plus the delay. */
   const delayMs = (nanoseconds: number): number => Math.max(nanoseconds / 1e6 - RESOLUTION_MS, 0);
 
   function current(): EventLoopDelays {

@@ -12,20 +12,20 @@ interface ExposedMetrics {
   readonly nodeMetrics: readonly ReadMetric<NodeFigures>[];
 }
 
-/** The metrics include the figures of the node at the time of a scrape. */
+/** Formats metrics, with the figures of the node at the time of a scrape. */
 export interface Exposition {
-  /** The format is OpenMetrics. */
+  /** Returns the metrics in the OpenMetrics format. */
   text(node: NodeFigures): Promise<MetricsText>;
   values(node: NodeFigures): Promise<MetricsReport>;
 }
 
 type OpenRegistry = Registry<OpenMetricsContentType>;
 
-/** prom-client's default metrics of the process are included. */
+/** Creates the metrics, with prom-client's default metrics of the process. */
 export function createExposition({ calls, distributions, callMetrics, nodeMetrics }: ExposedMetrics): Exposition {
   const registry: OpenRegistry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  // The registry reads every metric before it returns a promise, so concurrent scrapes do not mix figures.
+  // Figures of the current scrape. The registry reads all metrics before it returns a promise, so concurrent scrapes do not mix them.
   let current: NodeFigures;
   for (const each of distributions) registerDistributions(each, registry);
   for (const row of callMetrics) registerRead(row, registry, () => calls);
@@ -71,8 +71,8 @@ function registerRead<Figures>(
 }
 
 /**
- * prom-client's Histogram looks up labels at each observation, which takes ten times as long (`bench/metrics.ts`), and its counts cannot be
- * set.
+ * Registers histograms. prom-client's own would look up labels at each observation, which takes ten times as long (`bench/metrics.ts`), and
+ * its counts cannot be set.
  */
 export function registerDistributions(distributions: Distributions, registry: OpenRegistry): void {
   const { name, help } = distributions.row;
@@ -83,6 +83,6 @@ export function registerDistributions(distributions: Distributions, registry: Op
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: distributions.samples() }),
     reset: () => undefined,
   };
-  // The parameter's type accepts only the library's classes, but the registry uses only these members.
+  // The type of the parameter accepts only classes of the library, but the registry uses only these members.
   registry.registerMetric(metric as unknown as Gauge);
 }

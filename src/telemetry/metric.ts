@@ -1,13 +1,13 @@
 export interface Sample {
-  /** The order is that of the metric's label names. */
+  /** Values of the labels, in the order of the metric's label names. */
   readonly labels: readonly string[];
   readonly value: number;
 }
 
 export interface MetricRow {
-  /** OpenMetrics requires that the name of a counter ends in its unit and `_total`. */
+  /** Name of the metric. OpenMetrics requires that the name of a counter ends in its unit and `_total`. */
   readonly name: string;
-  /** Label values come from the configuration or from lists in the code, never from accounts, keys or clients. */
+  /** Names of the labels. Their values come from the configuration or from lists in the code, never from accounts, keys or clients. */
   readonly labels: readonly string[];
   readonly unit: string;
   readonly help: string;
@@ -17,7 +17,7 @@ export interface MetricRow {
 
 type OfWorkers = 'sum' | 'min' | 'max';
 
-/** A scrape reads the metric from figures. */
+/** A metric that a scrape reads from figures. */
 export interface ReadMetric<Figures> extends MetricRow {
   readonly type: 'counter' | 'gauge';
   read(figures: Figures): Iterable<Sample>;
@@ -33,7 +33,7 @@ interface Reading<Item> {
   value(item: Item): number | boolean;
 }
 
-/** A row has a sample for each item. `sum`, `lowest` and `highest` create gauges and combine the values of several workers. */
+/** Creates metrics with a sample for each item. `sum`, `lowest` and `highest` create gauges and combine the values of several workers. */
 export function metricsOf<Figures, Item>(
   itemsOf: (figures: Figures) => Iterable<Item>,
   labels: Readonly<Record<string, (item: Item) => string>> = {},
@@ -74,7 +74,7 @@ export function histogram(
   return { type: 'histogram', name, labels, unit, buckets, help };
 }
 
-/** Upper bounds for seconds of database work, seconds of calls, and calls per batch. */
+/** Upper bounds of buckets: for seconds of database work, for seconds of calls, and for calls per batch. */
 export const QUICK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5] as const;
 export const SLOW_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 export const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256] as const;

@@ -18,7 +18,7 @@ import type { MetricsReport, MetricsText } from './summed-metrics.ts';
 
 const nodeMetrics = [...servingMetrics, ...accountingMetrics, ...databaseMetrics, ...providerMetrics, ...noticeMetrics];
 
-/** The order is that of `docs/metrics.md`. prom-client's default metrics are not included. */
+/** All metrics in the order of `docs/metrics.md`, without prom-client's default ones. */
 export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gauge' | 'histogram' })[] = [
   ...callMetrics,
   ...Object.values(callHistograms),
@@ -26,7 +26,7 @@ export const metricRows: readonly (MetricRow & { readonly type: 'counter' | 'gau
   ...nodeMetrics,
 ];
 
-/** Each call of an observer takes a few microseconds at most. */
+/** Observers of the node. Each call of one takes a few microseconds at most. */
 export interface NodeObservers {
   readonly request: RequestObserver;
   readonly admissions: AdmissionObserver;
@@ -36,15 +36,15 @@ export interface NodeObservers {
 
 export interface Metrics {
   readonly observers: NodeObservers;
-  /** The format is OpenMetrics. Concurrent scrapes share one text. */
+  /** Returns the metrics in the OpenMetrics format. Concurrent scrapes share one text. */
   scrape(readNode: () => Promise<NodeFigures>): Promise<MetricsText>;
-  /** Reports of workers can be added. A process must not also use `scrape`, which renames counters. */
+  /** Returns a report, which can be added to others. A process must not use `scrape` as well, because that renames counters. */
   report(readNode: () => Promise<NodeFigures>): Promise<MetricsReport>;
 }
 
 /**
- * prom-client's counters look up labels at each increment, so counts are plain numbers that it gets at a scrape. The library is loaded at
- * the first scrape.
+ * Creates the metrics. prom-client's counters look up labels at each increment, so counts are plain numbers that it gets at a scrape. The
+ * library is loaded at the first scrape.
  */
 export function createMetrics(): Metrics {
   const times = distributionsOf(callHistograms);

@@ -8,10 +8,10 @@ export interface NodeFigures {
   readonly build: { readonly version: string; readonly nodeVersion: string; readonly engine: string };
   /** Configured number of workers; 1 for a single process. */
   readonly workers: number;
-  /** The value of `/readyz`. */
+  /** Whether `/readyz` reports the node as ready. */
   readonly isReady: boolean;
   readonly reload: { readonly isInForce: boolean; readonly lastAtMs: number };
-  /** Revisions of the catalog by number. `null`: none, or the catalog is in the file. */
+  /** Numbers of revisions of the catalog; `null`: none, or the catalog is in the file. */
   readonly catalog: {
     readonly inForce: number | null;
     readonly scheduled: number | null;
@@ -34,16 +34,16 @@ export interface NodeFigures {
     readonly isNotified: boolean;
     readonly clockAheadMs: number;
     readonly pools: readonly PoolFigures[];
-    /** `isSilent`: the last query that a call made to this partition timed out. */
+    /** Partitions. `isSilent`: the last query that a call made there has timed out. */
     readonly partitions: readonly { readonly number: number; readonly isSilent: boolean }[];
-    /** Partitions that were added since the node started. */
+    /** Number of partitions that were added since the node started. */
     readonly partitionsUnopened: number;
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
-  /** Attempts are counted since the start of the process. */
+  /** Figures about notices. Attempts are counted from the start of the process. */
   readonly notices: {
     readonly delivered: number;
     readonly failed: number;
@@ -58,7 +58,7 @@ interface BodySizes {
   readonly diskBytes: number;
 }
 
-/** Counts are since the start of the process. */
+/** Figures of a connection pool, counted from the start of the process. */
 interface PoolFigures {
   readonly name: string;
   readonly used: number;
@@ -74,7 +74,7 @@ export interface ProviderFigures {
   readonly callsInFlight: number;
   readonly callsMax: number;
   readonly callsWaiting: number;
-  /** A configuration change of the provider resets this count. */
+  /** Calls that were refused. A change of the provider's configuration resets this count. */
   readonly callsRefused: number;
   readonly connectionsOpen: number;
   readonly credentials: CredentialCounts;
@@ -85,7 +85,7 @@ export interface RouteFigures {
   readonly provider: string;
   readonly providerModel: string;
   readonly state: RouteStatus['state'];
-  /** Accounts whose own breaker is open, because their calls keep failing. */
+  /** Number of accounts whose own breaker is open, because their calls keep failing. */
   readonly accountsLeftOut: number;
 }
 

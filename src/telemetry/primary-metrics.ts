@@ -4,7 +4,7 @@ import type { MetricsReport } from './summed-metrics.ts';
 
 /** Metrics of the primary process, which are added to those of its workers. */
 export interface PrimaryMetrics {
-  /** `isComplete`: every worker has sent its report. */
+  /** Returns a report. `isComplete`: every worker has sent its own. */
   report(isComplete: boolean): Promise<MetricsReport>;
 }
 
@@ -16,7 +16,7 @@ export function createPrimaryMetrics(workers: number): PrimaryMetrics {
     return new Gauge({ name, help, registers: [registry], aggregator: ofWorkers });
   };
   gaugeOf('faregate_workers').set(workers);
-  // The primary is not a worker, so it adds 0.
+  // The number is 0, because the primary is not a worker.
   gaugeOf('faregate_workers_reporting').set(0);
   const ready = gaugeOf('faregate_ready');
   return {

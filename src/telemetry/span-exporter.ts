@@ -9,20 +9,20 @@ import { programVersion } from '../lib/version.ts';
 import type { CallSpan } from './call-spans.ts';
 
 interface SpanSink {
-  /** A full queue drops the span. */
+  /** Adds a span. If the queue is full, the span is dropped. */
   add(span: CallSpan): void;
-  /** Exports the remaining spans. This takes at most two seconds. */
+  /** Exports the remaining spans, in at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface ExportTiming {
-  /** A span waits this long to be exported together with others. */
+  /** How long a span waits to be exported together with others. */
   readonly delayMs: number;
 }
 
 export const EXPORT_TIMING: ExportTiming = { delayMs: 5_000 };
 
-/** These are optional peer dependencies in `package.json`. */
+/** Packages for tracing, which are optional peer dependencies in `package.json`. */
 const TRACING_PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/resources',
@@ -42,7 +42,7 @@ const STATUS_UNSET = 0;
 const STATUS_ERROR = 2;
 const EXPORTED = 0;
 
-/** @throws if the OpenTelemetry packages are not installed */
+/** Loads the packages and creates an exporter. @throws if they are not installed */
 export async function loadSpanExporter(
   { endpoint, headers, serviceName }: TracingConfig,
   { logger, nowMs, timing }: { readonly logger: Logger; readonly nowMs: () => number; readonly timing: ExportTiming },
@@ -78,14 +78,14 @@ function loadPackages() {
   });
 }
 
-/** If a package is not installed, the error says how to install it. Other errors are returned unchanged. */
+/** Converts the error of a package that is not installed to one that says how to install it. Returns other errors unchanged. */
 export function missingPackages(error: unknown): unknown {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return error;
   const message = `The "tracing" section of the configuration needs packages that are not installed. Install them (npm install --no-save ${TRACING_PACKAGES.join(' ')}), or remove the section.`;
   return new Error(message, { cause: error });
 }
 
-/** A failure is logged at most once a minute, and not passed on. */
+/** Logs failures at most once a minute, and does not pass them on. */
 function withWarnings(exporter: SpanExporter, logger: Logger, nowMs: () => number): SpanExporter {
   let lostSpans = 0;
   let warnedAtMs = Number.NEGATIVE_INFINITY;

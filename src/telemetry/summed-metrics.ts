@@ -9,20 +9,20 @@ export interface MetricsText {
 
 const GROWING: readonly string[] = ['counter', 'histogram'];
 
-/** A gauge is meaningless when its process does not respond. */
+/** Returns the counters of a report. Gauges are left out: they mean nothing when their process does not respond. */
 export function countersOf(report: MetricsReport): MetricsReport {
   // The library declares `type` as a number, but its values are words.
   return report.filter(({ type }) => GROWING.includes(type as unknown as string));
 }
 
-/** Each gauge is combined as its row specifies; all other metrics are summed. */
+/** Combines reports. Each gauge is combined as its row says; all other metrics are summed. */
 export function addReports(reports: readonly MetricsReport[]): Promise<MetricsReport> {
   return added(reports).getMetricsAsJSON();
 }
 
-/** The format is OpenMetrics. */
+/** Formats reports as OpenMetrics. */
 export async function printReports(reports: readonly MetricsReport[]): Promise<MetricsText> {
-  // The library appends `_total` to names of summed counters, even if they already end in it.
+  // The library appends `_total` to names of summed counters, even if they end in it already.
   const named = reports.map((report) =>
     report.map((metric) => ({ ...metric, name: metric.name.replace(/_total$/, '') })),
   );

@@ -6,24 +6,24 @@ import type { OpenTrace, RequestObserver } from '../requests/request-report.ts';
 import { callSpans, type ServerAddress } from './call-spans.ts';
 import { EXPORT_TIMING, type ExportTiming, loadSpanExporter } from './span-exporter.ts';
 
-/** A trace begins with its request; its spans are created from the report of the request. */
+/** Traces of calls. A trace begins with its request; its spans are created from the report of the request. */
 interface Traces {
   readonly openTrace: OpenTrace;
   readonly observer: RequestObserver;
-  /** Exports the remaining spans. This takes at most two seconds. */
+  /** Exports the remaining spans, in at most two seconds. */
   close(): Promise<void>;
 }
 
 export interface TracesOptions {
   readonly tracing: TracingConfig;
-  /** Spans contain the addresses of providers. */
+  /** Returns the providers, whose addresses are in spans. */
   readonly providers: () => Config['providers'];
   readonly logger: Logger;
   readonly monotonicMs: () => number;
   readonly timing?: ExportTiming | undefined;
 }
 
-/** @throws if the OpenTelemetry packages are not installed */
+/** Creates traces. @throws if the OpenTelemetry packages are not installed */
 export async function createTraces(options: TracesOptions): Promise<Traces> {
   const { tracing, providers, logger, monotonicMs: nowMs, timing = EXPORT_TIMING } = options;
   const sink = await loadSpanExporter(tracing, { logger, nowMs, timing });

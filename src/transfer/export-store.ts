@@ -18,12 +18,12 @@ import { type AccountRows, type ReleasedAccount, releaseAccount } from './releas
 import { RowsByAccount } from './rows-by-account.ts';
 import { type ExportedTable, IN_EACH_PARTITION, readColumns } from './tables.ts';
 
-/** The limit of rows in memory is divided among the partitions, each of which has its own cursors. */
+/** Maximum number of rows in memory. It is divided between partitions, each of which has cursors of its own. */
 const ROWS_MAX = 2_000;
 const ROWS_MIN = 50;
-/** A row without an account, such as an audit log entry or a price list, can have some hundred kilobytes. */
+/** The same for rows without an account, such as entries of the audit log or price lists, which can have some hundred kilobytes. */
 const WHOLE_ROWS_MAX = 250;
-/** A stored response can be as large as a response body. */
+/** The same for stored responses, each of which can be as large as a response body. */
 const RESPONSES_MAX = 8;
 
 const readDatabase: Statement = {
@@ -32,12 +32,12 @@ const readDatabase: Statement = {
 };
 
 /**
- * No table of call records can be dropped while this lock is held. The snapshot must begin after it: a table could be dropped between an
+ * Locks the call records, so that no table of them can be dropped. The snapshot must begin afterwards: a table could be dropped between an
  * earlier snapshot and the lock.
  */
 const keepRecords: Statement = { name: 'export.keep-records', text: 'lock table only calls in access share mode' };
 
-/** On Citus, this starts the partition's snapshot on its worker. */
+/** Starts the snapshot of a partition; on Citus, that of its worker. */
 const beginState: Statement = { name: 'export.begin-state', text: 'select is_done from usage_backfill' };
 
 export type AccountTable = keyof typeof OF_DIRECTORY | keyof typeof OF_PARTITION;
@@ -46,7 +46,7 @@ export interface ExportedAccount {
   readonly id: string;
   readonly row: string;
   readonly released: ReleasedAccount;
-  /** The rows must be read before the next account is requested. */
+  /** Rows of the account, which must be read before the next account is requested. */
   readonly rows: Readonly<Record<AccountTable, RowsByAccount>>;
 }
 
@@ -65,9 +65,9 @@ interface States {
 }
 
 /**
- * Opens a consistent snapshot of all tables. On Citus each worker has its own snapshot, and vouchers are read in the last one: every
- * voucher that granted something in the export is then also redeemed there. An import makes redeemed vouchers that granted nothing
- * available again (`docs/decisions/0065-books-of-several-partitions.md`).
+ * Opens a consistent snapshot of all tables. On Citus, each worker has its own snapshot, and vouchers are read in the last one: every
+ * voucher that gave something in the export is then also redeemed there. An import makes redeemed vouchers that gave nothing available
+ * again (`docs/decisions/0065-books-of-several-partitions.md`).
  */
 async function openStates(database: DirectoryDatabase): Promise<States> {
   const known = await readPartitions(database.pool('admin'));
@@ -75,7 +75,7 @@ async function openStates(database: DirectoryDatabase): Promise<States> {
   const partitions = known.map(({ schema }) => directory.inSchema(schema));
   try {
     for (const partition of partitions) await partition.query(keepRecords);
-    // This query starts the directory's snapshot.
+    // This query starts the snapshot of the directory.
     if (!(await hasCitus(directory))) return { directory, vouchers: directory, partitions, close: directory.close };
     for (const partition of partitions) await partition.query(beginState);
     const vouchers = await database.openSnapshots();
@@ -125,7 +125,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
       const { id: identity, is_demo: isDemo, accounts } = row!;
       return { identity, isDemo, accounts, tables: await readColumns(directory) };
     },
-    /** Accounts are in the order of their ids. */
+    /** Yields the accounts, in the order of their ids. */
     async *accounts(): AsyncGenerator<ExportedAccount> {
       const opened = partitions.map(openPartition);
       const ofDirectory = {
@@ -140,7 +140,7 @@ function createReader({ directory, vouchers, partitions, close }: States, rowsMa
         }
       }
     },
-    /** A row that exists in several partitions is returned once. */
+    /** Yields tables without an account. A row that is in several partitions is returned once. */
     async *wholeTables(): AsyncGenerator<{ readonly table: ExportedTable; readonly rows: readonly ExportedRow[] }> {
       type Keyed = ExportedRow & { readonly key?: string };
       for (const table of Object.keys(WHOLE_TABLES) as (keyof typeof WHOLE_TABLES)[]) {

@@ -3,19 +3,19 @@ import { BALANCES, HAS_SLOT, RATE_LIMITS, RESERVATIONS, SUBSCRIPTIONS } from '..
 import type { Statement, StoredRow } from '../db/database.ts';
 import type { ExportedTable } from './tables.ts';
 
-/** Each statement reads a whole table in index order through a cursor. Cursors over rows of accounts advance together, in account order. */
+/** This file reads whole tables by cursors, in index order. Cursors over rows of accounts advance together, in the order of accounts. */
 
-/** The database produces the row as JSON. */
+/** A row as JSON, which the database has produced. */
 export interface ExportedRow {
   readonly row: string;
 }
 
-/** An account's row has the additional columns of its statement. */
+/** A row of an account, with the additional columns of its statement. */
 export interface AccountRow extends StoredRow, ExportedRow {
   readonly account_id: string;
-  /** The id of a key, or of the call of a slot. */
+  /** Id of a key, or of the call of a slot. */
   readonly id?: string;
-  /** The amount of a ledger entry, or the charge of a call. */
+  /** Amount of a ledger entry, or charge of a call. */
   readonly nano?: bigint | null;
 }
 
@@ -36,26 +36,24 @@ function read(
   };
 }
 
-/** Uses the primary key, which begins with the account; for `calls` it merges the primary keys of all months. */
+/** Reads a table by account. Uses the primary key, which begins with the account; for `calls`, it merges the primary keys of all months. */
 const readByAccount = (table: ExportedTable, key: string, { columns = '', ...options }: Options = {}): Statement =>
   read(table, `t.account_id, ${key}`, { ...options, columns: `, t.account_id${columns}` });
 
-/** Selects summaries of dropped records whose drop is complete. */
+/** Selects sums of dropped records whose drop is complete. */
 const OF_COMPLETE_DROPS = {
   where: `where exists (
   select from dropped_months m where m.month = t.dropped_in and m.dropped_at is not null
 )`,
 };
 
-/** The partition number is valid only in this database. */
+/** Accounts, without the partition number, which is valid only in this database. */
 export const ACCOUNTS = read('accounts', 't.id', {
   row: `to_jsonb(t) - 'partition_no'`,
   columns: ', t.id, t.partition_no::int as partition',
 });
 
-/**
- * Calls in flight change the columns `columns`. These are written after the reservations are released; the others are the database's JSON.
- */
+/** Reads a table in which calls in flight change `columns`. These are written once the reservations are released. */
 function withCounts(
   table: ExportedTable,
   order: string,
@@ -68,7 +66,7 @@ function withCounts(
   return read(table, order, { row: `to_jsonb(t) - array[${names}]`, columns: `, ${columns.of('t')}` });
 }
 
-/** Tables that calls in flight change, and the reservations of these calls. */
+/** Tables that calls in flight change, with the reservations of these calls. */
 export const STATE = {
   balances: withCounts('balances', 't.account_id', BALANCES),
   key_limits: withCounts('key_limits', 't.account_id, t.key_id', KEY_LIMITS),
@@ -100,15 +98,15 @@ export const OF_PARTITION = {
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Claims of calls in flight are not exported. */
+  /** Without the claims of calls in flight. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 
-/** Rows that exist in each partition have a `key` for deduplication. Uses primary keys. */
+/** Tables without an account. Rows that are in each partition have a `key`, to return them once. Uses primary keys. */
 export const WHOLE_TABLES = {
   account_requests: read('account_requests', 't.idempotency_key'),
   price_lists: read('price_lists', 't.id', { columns: ', t.id::text as key' }),
-  /** Selects only months whose records were dropped. */
+  /** Only months whose records were dropped. */
   dropped_months: read('dropped_months', 't.month', {
     where: 'where t.dropped_at is not null',
     columns: ', t.month::text as key',

@@ -16,8 +16,8 @@ interface ExportDependencies {
 const TEXT_BYTES_MAX = 64 * 1024;
 
 /**
- * Yields lines (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are exported as released; these calls
- * settle only in this database.
+ * Yields the lines of an export (`format.ts`) from one snapshot, while calls continue. Reservations of calls in flight are exported as
+ * released; these calls settle only in this database.
  * @throws TransferError if an account has no balance
  */
 export async function* exportDatabase(dependencies: ExportDependencies): AsyncGenerator<string> {
@@ -51,7 +51,7 @@ async function* linesOf(
   lines: LinesOut,
   bytesMin: number,
 ): AsyncIterable<string> {
-  /** Returns the number of rows and the sum of their amounts. */
+  /** Yields rows as lines. Returns their number and the sum of their amounts. */
   async function* written(
     table: AccountTable,
     onRow: (row: AccountRow) => void = () => undefined,
@@ -73,7 +73,7 @@ async function* linesOf(
   lines.row('balances', released.balanceRow);
   const keyIds = new Set<string>();
   yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId!));
-  // On Citus, a partition's snapshot may contain limits of a key that was created after the snapshot of keys.
+  // On Citus, the snapshot of a partition may have limits of a key that was created after the snapshot of keys.
   for (const { keyId, row: limits } of released.keyLimitRows) {
     if (isPersonId(keyId) || keyIds.has(keyId)) lines.row('key_limits', limits);
   }
@@ -131,7 +131,7 @@ class LinesOut {
     this.#add(lineOf(name, JSON.stringify(value)));
   }
 
-  /** Yields the collected lines as one text if they have at least `bytesMin` bytes. */
+  /** Yields the collected lines as one text, if they have at least `bytesMin` bytes. */
   *take(bytesMin = 1): Generator<string> {
     if (this.#pendingBytes < bytesMin) return;
     const text = this.#pending.join('');

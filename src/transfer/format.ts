@@ -3,32 +3,32 @@ import { ForeseenError } from '../lib/foreseen-error.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /**
- * The export format: lines of JSON, each an object with one member. The first line describes the export. The last line contains totals and
- * a digest of all lines before it; without it, the file is incomplete.
+ * The export format: lines of JSON, each an object with one member. The first line describes the export. The last line has totals and a
+ * digest of all lines before it; without it, the file is incomplete.
  *
  *     {"faregate_export":{"format":1,"schema":16,…}}
  *     {"accounts":{"id":"acct_…",…}}                    a table row, by column name
  *     {"account_end":{"account":"acct_…",…}}            totals of the account whose rows precede it
  *     {"end":{…}}
  *
- * Rows are JSON produced by the database and are never parsed here, because amounts exceed the precision of JavaScript numbers.
+ * Rows are JSON that the database has produced. They are never parsed here, because amounts exceed the precision of JavaScript numbers.
  */
 export const FORMAT = 1;
 
 export interface ExportHead {
   readonly format: number;
-  /** `faregate db status` shows this version. */
+  /** Version of the schema, which `faregate db status` shows. */
   readonly schema: number;
-  /** An import adopts this identity, so that journals of the nodes still belong to the database. */
+  /** Id of the database. An import takes it over, so that journals of the nodes still belong to the database. */
   readonly identity: string;
-  /** True if the balances are those of the demo; `null` if no gateway has used the database. */
+  /** Whether the balances are those of the demo; `null`: no gateway has used the database. */
   readonly isDemo: boolean | null;
   readonly exportedAt: string;
   readonly accounts: number;
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Amounts are nano-yuan as text. */
+/** Totals of an account. Amounts are nano-yuan as text. */
 export interface AccountEnd {
   readonly account: string;
   readonly balance: string;
@@ -41,12 +41,12 @@ export interface AccountEnd {
 export interface ExportEnd {
   readonly rows: Readonly<Record<string, number>>;
   readonly accounts: number;
-  /** The balance of these accounts differed from the sum of their ledger entries. */
+  /** Number of accounts whose balance differed from the sum of their ledger entries. */
   readonly unsoundAccounts: number;
   readonly balances: string;
   readonly entriesSum: string;
   readonly chargesSum: string;
-  /** The digest of all bytes before this line. */
+  /** Digest of all bytes before this line. */
   readonly sha256: string;
 }
 
@@ -71,7 +71,7 @@ export function readLine(line: string): { readonly name: string; readonly json: 
   return { name, json };
 }
 
-/** Returns `null` for other lines. */
+/** Reads the last line; `null` for any other line. */
 export function readEnd(line: string): ExportEnd | null {
   const [, name, json] = LINE.exec(line) ?? [];
   return name === 'end' ? (parseJson(json!) as ExportEnd) : null;
@@ -84,7 +84,7 @@ export function isSound(end: Pick<AccountEnd, 'balance' | 'entriesSum'>): boolea
 export class LineDigest {
   readonly #hash = createHash('sha256');
 
-  /** `lines`: complete lines with their line breaks. */
+  /** Adds complete lines, with their line breaks. */
   add(lines: string): void {
     this.#hash.update(lines);
   }

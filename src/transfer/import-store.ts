@@ -17,7 +17,7 @@ import {
   readColumns,
 } from './tables.ts';
 
-/** An import is one transaction. Rows are inserted as the JSON that the database exported. */
+/** An import is one transaction. It inserts rows as the JSON that the database exported. */
 
 const listNodes: Statement = {
   name: 'import.list-nodes',
@@ -26,7 +26,7 @@ const listNodes: Statement = {
 
 const tablesIn = (home: Home): readonly ExportedTable[] => EXPORTED_TABLES.filter((table) => HOMES[table] === home);
 
-/** Nobody else can write while rows are inserted and compared. A starting gateway waits. */
+/** Locks all tables, so that nobody else can write while rows are inserted and compared. A gateway that starts waits. */
 const lockTables = (home: Home): Statement => ({
   name: `import.lock-${home}`,
   text: `lock table ${tablesIn(home).join(', ')} in share row exclusive mode`,
@@ -36,7 +36,7 @@ const lockNodes: Statement = {
   text: 'lock table nodes, database_identity in share row exclusive mode',
 };
 
-/** A gateway that was started once has recorded the catalog of its configuration file. The import brings other records. */
+/** Deletes what a gateway has recorded of the catalog in its file, when it was started once. The import brings other records. */
 const deleteFileRecords: Statement = {
   name: 'import.delete-file-records',
   text: `delete from catalog_revisions where source = 'file'
@@ -54,10 +54,10 @@ const listFilled = (home: Home): Statement =>
 const countRows = (home: Home): Statement =>
   ofEachTable(home, 'count-rows', (table) => `select '${table}' as name, count(*)::int as n from ${table}`);
 
-/** An import keeps the defaults of these columns, which apply only to the exported database. */
+/** Columns that an import leaves out, because their values apply only to the exported database. They get their defaults. */
 const LEFT_OUT: Partial<Record<ExportedTable, string>> = { calls: 'is_queued' };
 
-/** Columns that the file does not contain keep their defaults. */
+/** Inserts rows. Columns that the file does not contain get their defaults. */
 function insertInto(table: ExportedTable, columns: readonly string[]): Statement {
   const names = columns.filter((name) => name !== LEFT_OUT[table]).join(', ');
   const [placeName, place] = table === 'accounts' ? [`, ${PLACE_COLUMN}`, ', $2::smallint'] : ['', ''];
@@ -68,7 +68,7 @@ select ${names}${place} from json_populate_recordset(null::${table}, $1::json)`,
   };
 }
 
-/** False for tables that each partition has. */
+/** Whether rows of a table belong to an account. False for tables that each partition has. */
 export const isOfAccount = (table: ExportedTable): boolean =>
   HOMES[table] === 'partition' && !IN_EACH_PARTITION.has(table);
 
@@ -77,7 +77,7 @@ const selectPlace: Statement = {
   text: 'select partition_no::int as place from accounts where id = $1::text',
 };
 
-/** The usage sums start again at the first call record. Refunds were queued when their entries were inserted. */
+/** Starts the usage sums again at the first call record. Refunds were queued when their entries were inserted. */
 const recomputeUsage: Statement = {
   name: 'import.sum-usage-anew',
   text: `update usage_backfill set last_call_id = '', is_done = false`,
@@ -86,7 +86,7 @@ const recomputeUsage: Statement = {
 const droppedSums = (key: readonly string[]): string => `(${[...key, ...ROLLUP_SUMS].join(', ')})
 select ${[...key, ...ROLLUP_SUMS.map((name) => `sum(${name})`)].join(', ')} from dropped_usage group by ${key.join(', ')}`;
 
-/** No record can rebuild the sums of dropped records, so their summaries are added. */
+/** Adds sums of dropped records, which cannot be computed from any record. */
 const ADD_DROPPED: readonly Statement[] = [
   { name: 'import.add-dropped-usage', text: `insert into usage_rollups ${droppedSums(ROLLUP_KEY)}` },
   { name: 'import.add-dropped-totals', text: `insert into usage_totals ${droppedSums(TOTALS_KEY)}` },
@@ -108,7 +108,7 @@ const SUMS = selection({
   chargesSum: textColumn('c.charges_sum'),
 });
 
-/** Uses primary keys. */
+/** Sums the entries of accounts. Uses primary keys. */
 const sumAccounts: Statement = {
   name: 'import.sum-accounts',
   text: `select ${SUMS.list}
@@ -129,14 +129,14 @@ const LATE = selection({
   codeHash: textColumn(`encode(r.code_hash, 'hex') as code_hash`),
   place: intColumn('a.partition_no::int as place'),
 });
-/** Older redemptions are in every snapshot. Reads the whole table. */
+/** Lists redemptions after an instant; older ones are in every snapshot. Reads the whole table. */
 const listLate: Statement = {
   name: 'import.list-late-redemptions',
   text: `select ${LATE.list} from voucher_redemptions r join accounts a on a.id = r.account_id
 where r.redeemed_at > $1::timestamptz - interval '1 hour'`,
 };
 
-/** A grant has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
+/** Finds redemptions that gave nothing: a gift has an idempotency key derived from the voucher's code. Uses ledger_by_idempotency_key. */
 const findUngranted: Statement = {
   name: 'import.find-not-given',
   text: `select v.code_hash from unnest($1::text[], $2::text[]) as v (account_id, code_hash)
@@ -151,7 +151,7 @@ const removeRedemptions: Statement = {
 
 const commitInTwoPhases: Statement = { name: 'import.commit-in-two-phases', text: COMMIT_IN_TWO_PHASES };
 
-/** The transaction covers the directory and all partitions, and has no time limit. */
+/** Runs an import as one transaction over the directory and all partitions, without a time limit. */
 export const importInto = <Result>(
   directory: DirectoryDatabase,
   work: (writer: ImportWriter) => Promise<Result>,
@@ -163,11 +163,11 @@ export const importInto = <Result>(
 
 export type ImportWriter = Awaited<ReturnType<typeof createWriter>>;
 
-/** `place`: a partition number. */
+/** Creates the writer of an import. Its methods take a partition number as `place`. */
 async function createWriter(directory: LongTransaction) {
   const inserts = new Map<ExportedTable, Statement>();
   const partitions = (await readPartitions(directory)).map(({ schema }) => directory.inSchema(schema));
-  /** The directory is first. */
+  /** Runs a statement in the directory first, then in each partition. */
   async function* ofEachHome<Row>(statement: (home: Home) => Statement): AsyncGenerator<readonly [Row[], number]> {
     yield [await directory.query<Row>(statement('directory')), 0];
     for (const [number, partition] of partitions.entries())
@@ -176,7 +176,7 @@ async function createWriter(directory: LongTransaction) {
 
   return {
     partitions: partitions.length,
-    /** Nobody else can write until the transaction ends. */
+    /** Locks all tables, so that nobody else can write until the transaction ends. */
     async lockTables(): Promise<void> {
       for await (const _ of ofEachHome(lockTables));
       await directory.query(lockNodes);
@@ -193,7 +193,7 @@ async function createWriter(directory: LongTransaction) {
       return EXPORTED_TABLES.filter((table) => filled.has(table));
     },
     readColumns: () => readColumns(directory),
-    /** Later rows of the table have these columns. */
+    /** Sets the columns of the rows of a table that follow. */
     useColumns(table: ExportedTable, columns: readonly string[]): void {
       inserts.set(table, insertInto(table, columns));
     },
@@ -204,38 +204,38 @@ async function createWriter(directory: LongTransaction) {
     async setIdentity(id: string, isDemo: boolean | null): Promise<void> {
       await directory.query(setIdentity, [id, isDemo]);
     },
-    /** A month is such as `2026-11`. */
+    /** Creates the table of a month such as `2026-11`. */
     async prepareMonth(month: string): Promise<void> {
       const table = createMonthTable(monthTableOf(new Date(`${month}-01T00:00:00Z`)));
       for (const partition of partitions) await partition.query(table);
     },
-    /** If each partition has the table's rows, they are inserted into all partitions. */
+    /** Inserts rows into the directory, the partition `place` or, if the table is the same in all partitions, into every partition. */
     async insert(table: ExportedTable, rows: readonly string[], place: number): Promise<void> {
       const parameters = [`[${rows.join(',')}]`, ...(table === 'accounts' ? [place] : [])];
       const all = HOMES[table] === 'directory' ? [directory] : partitions;
       for (const home of isOfAccount(table) ? [all[place]!] : all) await home.query(inserts.get(table)!, parameters);
     },
-    /** Returns `null` if the account does not exist. */
+    /** Returns the partition of an account; `null` if the account does not exist. */
     async placeOf(accountId: string): Promise<number | null> {
       const [row] = await directory.query<{ place: number }>(selectPlace, [accountId]);
       return row?.place ?? null;
     },
-    /** Call this after the last row. It also adds the sums of dropped records. */
+    /** Makes the usage sums be computed again, and adds those of dropped records. Call this after the last row. */
     async recomputeUsage(): Promise<void> {
       for (const partition of partitions)
         for (const statement of [recomputeUsage, ...ADD_DROPPED]) await partition.query(statement);
     },
-    /** Missing accounts are omitted. */
+    /** Sums the entries of accounts. Accounts that do not exist are absent. */
     sums: async (accounts: readonly string[], place: number): Promise<AccountEnd[]> =>
       SUMS.all(await partitions[place]!.query(sumAccounts, [toArray(accounts)])),
-    /** If each partition has the table's rows, they are counted in the first one. */
+    /** Counts the rows of each table. If each partition has its rows, those in the first one count. */
     async countRows(): Promise<Record<ExportedTable, number>> {
       const counts = byTable(() => 0);
       for await (const [rows, number] of ofEachHome<{ name: ExportedTable; n: number }>(countRows))
         for (const { name, n } of rows) if (number === 0 || !IN_EACH_PARTITION.has(name)) counts[name] += n;
       return counts;
     },
-    /** A redemption can be newer than the snapshot of its account. Returns the number of removed redemptions. */
+    /** Removes redemptions that are newer than the snapshot of their account. Returns their number. */
     async removeLateRedemptions(exportedAt: string): Promise<number> {
       let removed = 0;
       const late = LATE.all(await directory.query(listLate, [exportedAt]));

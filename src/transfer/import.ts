@@ -14,14 +14,14 @@ import {
 import { type ImportWriter, importInto, isOfAccount } from './import-store.ts';
 import { byTable, EXPORTED_TABLES, type ExportedTable, isExportedTable } from './tables.ts';
 
-/** The database counts these after the last row. */
+/** Result of an import. The database has counted the rows after the last one. */
 export interface Imported {
   readonly head: ExportHead;
   readonly end: ExportEnd;
   readonly rows: Readonly<Record<ExportedTable, number>>;
-  /** These redemptions were newer than the snapshot of their accounts and were removed. */
+  /** Redemptions that were removed, because they were newer than the snapshot of their accounts. */
   readonly lateRedemptions: number;
-  /** The balance of these accounts differed from the sum of their ledger entries already in the export. */
+  /** Accounts whose balance already differed from the sum of their ledger entries in the export. */
   readonly unsound: readonly string[];
 }
 
@@ -32,22 +32,22 @@ interface ImportDependencies {
 }
 
 /**
- * The oldest schema whose exports can be imported. Columns and tables of later migrations keep their defaults. A migration that needs more
- * than defaults raises this to its own version.
+ * Oldest schema whose exports can be imported. Columns and tables of later migrations get their defaults. A migration for which defaults do
+ * not suffice raises this to its own version.
  */
 const SCHEMA_MIN = 44;
 const BATCH_BYTES = 512 * 1024;
-/** From this schema on, everything that a voucher grants has an idempotency key derived from its code. */
+/** From this schema on, everything that a voucher gives has an idempotency key derived from its code. */
 const GRANTS_KEYED_SINCE = 48;
-/** Earlier schemas had these columns. They are ignored. */
+/** Columns of earlier schemas, which are ignored. */
 const GONE: Partial<Record<ExportedTable, string>> = {
   accounts: 'low_balance_set_at',
   voucher_redemptions: 'under_way_since',
 };
 
 /**
- * The import is complete or does not happen. It fails if the file is incomplete, damaged or of an unsupported version, or if an account's
- * totals differ from those in the file. `lines` have no line breaks.
+ * Imports all of a file or nothing. Fails if the file is incomplete, damaged or of an unsupported version, or if an account's totals differ
+ * from those in the file. `lines` have no line breaks.
  * @throws TransferError if nothing was imported
  */
 export function importDatabase(
@@ -93,7 +93,7 @@ export function importDatabase(
   });
 }
 
-/** Earlier versions created accounts and redeemed vouchers in several steps, and exported incomplete ones. */
+/** Whether a row is incomplete. Earlier versions created accounts and redeemed vouchers in several steps, and exported unfinished ones. */
 const isIncomplete = (name: string, json: string): boolean =>
   name === 'new_accounts' || (name === 'voucher_redemptions' && /"under_way_since": ?"/.test(json));
 
@@ -157,7 +157,7 @@ function readHead(name: string, json: string, schema: number): ExportHead {
   return head;
 }
 
-/** If the file has an older schema, this database's table can have additional columns. */
+/** Checks columns. If the file has an older schema, tables of this database can have additional ones. */
 async function useColumns(writer: ImportWriter, head: ExportHead, schema: number): Promise<void> {
   const columnsHere = await writer.readColumns();
   for (const table of EXPORTED_TABLES) {
@@ -174,26 +174,26 @@ async function useColumns(writer: ImportWriter, head: ExportHead, schema: number
   }
 }
 
-/** The patterns match the database's JSON, which escapes quotes in texts with a backslash. */
+/** Patterns for JSON of the database, which escapes quotes in texts with a backslash. */
 const ID = /"id": ?"([^"]+)"/;
 const ACCOUNT_ID = /"account_id": ?"([^"]+)"/;
 const STARTED_AT = /"started_at": ?"([^"]+)"/;
 
 const valueIn = (pattern: RegExp, row: string): string => pattern.exec(row)?.[1] ?? '';
 
-/** Rows are written in table order. The totals of each account in the file and in the database are compared. */
+/** Collects rows and writes them in the order of tables. Compares the totals of each account in the file with those in the database. */
 class Batches {
   accounts = 0;
   readonly unsound: string[] = [];
   readonly #writer: ImportWriter;
-  /** Each table has its rows by partition. */
+  /** Rows by table and partition. */
   readonly #rows: Readonly<Record<ExportedTable, string[][]>>;
   #bytes = 0;
   readonly #months = new Set<string>();
-  /** The last row belongs to this account. The rows of an account are consecutive. */
+  /** Account of the last row. The rows of an account follow each other. */
   #last = { accountId: '', place: 0 };
   #placed = 0;
-  /** All rows of these accounts have been written or are in this batch. */
+  /** Accounts of which all rows were written or are in this batch. */
   #ended: { readonly end: AccountEnd; readonly place: number }[] = [];
 
   constructor(writer: ImportWriter) {
@@ -232,7 +232,7 @@ class Batches {
     this.#ended = [];
   }
 
-  /** Accounts are assigned to partitions in turn. The result is 0 for rows without a partition. */
+  /** Returns the partition of a row; 0 for rows without one. Accounts are assigned to partitions in turn. */
   async #placeOf(table: ExportedTable, row: string): Promise<number> {
     if (table === 'accounts') {
       this.#last = { accountId: valueIn(ID, row), place: this.#placed++ % this.#writer.partitions };

@@ -9,21 +9,21 @@ import type { SqlValue } from '../db/database.ts';
 import type { TableColumns } from '../db/table.ts';
 import type { AccountRow, STATE } from './export-tables-store.ts';
 
-/** Calls in flight change these rows. Their reservations are included. */
+/** The rows of an account that change while calls are in flight, with the reservations of these calls. */
 export type AccountRows = Readonly<Record<keyof typeof STATE, readonly AccountRow[]>>;
 
 export interface ReleasedAccount {
   readonly balanceNano: bigint;
   readonly balanceRow: string;
   readonly keyLimitRows: readonly { readonly keyId: string; readonly row: string }[];
-  /** `keyId` is empty for limits of the account itself. */
+  /** Limits per minute. `keyId` is empty for those of the account itself. */
   readonly rateLimitRows: readonly { readonly keyId: string; readonly row: string }[];
   readonly subscriptionRows: readonly string[];
-  /** The slots of these calls in flight are not exported. */
+  /** Calls in flight whose slots are not exported. */
   readonly releasedSlots: ReadonlySet<string>;
 }
 
-/** Returns the account as if its calls in flight had never been admitted; `null` if it has no balance. */
+/** Returns an account as if its calls in flight had never been admitted; `null` if it has no balance. */
 export function releaseAccount(rows: AccountRows): ReleasedAccount | null {
   const accounts = toAccounts(rows.balances);
   addKeys(accounts, rows.key_limits);
@@ -64,7 +64,7 @@ function toJson(value: SqlValue): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** No new period begins during the release, so today's usage of keys does not change. */
+/** Periods for a release. No new one begins, so today's use of keys does not change. */
 const NO_PERIODS: RunningPeriods = {
   today: '',
   nowMs: Number.POSITIVE_INFINITY,

@@ -2,11 +2,11 @@ import type { AccountRow } from './export-tables-store.ts';
 import { TransferError } from './format.ts';
 
 interface Cursor {
-  /** If there are fewer rows than `rowsMax`, none follow. */
+  /** Returns the next rows; fewer than `rowsMax` if no others follow. */
   fetch(rowsMax: number): Promise<readonly AccountRow[]>;
 }
 
-/** Accounts must be requested in the order of their ids. */
+/** Rows of a table by account. Accounts must be requested in the order of their ids. */
 export class RowsByAccount {
   readonly #cursor: Cursor;
   readonly #rowsMax: number;
@@ -19,7 +19,7 @@ export class RowsByAccount {
     this.#rowsMax = rowsMax;
   }
 
-  /** Rows of earlier accounts that were not requested are skipped. */
+  /** Yields the rows of an account. Skips rows of earlier accounts, which were not requested. */
   async *of(accountId: string): AsyncGenerator<readonly AccountRow[]> {
     for (;;) {
       const rows = this.#rows;
@@ -42,7 +42,7 @@ export class RowsByAccount {
 
   async #fetch(): Promise<void> {
     let last = this.#rows.at(-1)?.account_id ?? '';
-    // Memory never contains both the current and the next rows.
+    // Freed first, so that the current and the next rows are never in memory together.
     this.#rows = [];
     this.#rows = await this.#cursor.fetch(this.#rowsMax);
     this.#next = 0;

@@ -1,12 +1,12 @@
 import type { Statement } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 
-/** Every table is exported or has a reason why not. `test/transfer/tables.test.ts` compares these lists with the schema. */
+/** This file names every table, exported or with a reason why not. `test/transfer/tables.test.ts` compares it with the schema. */
 
-/** A partition number applies to one database only, so it is not exported. */
+/** Column that is not exported: a partition number is valid in one database only. */
 export const PLACE_COLUMN = 'partition_no';
 
-/** Referenced tables come first, as an import requires. */
+/** Exported tables. Tables to which others refer come first, as an import requires. */
 export const EXPORTED_TABLES = [
   'accounts',
   'account_requests',
@@ -44,11 +44,11 @@ export const EXPORTED_TABLES = [
 
 export type ExportedTable = (typeof EXPORTED_TABLES)[number];
 
-/** Every partition has these tables, because calls of any account can refer to their rows. Each row is exported once. */
+/** Tables that every partition has, because calls of any account can refer to their rows. Each row is exported once. */
 export const IN_EACH_PARTITION: ReadonlySet<ExportedTable> = new Set(['price_lists', 'dropped_months']);
 
 export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
-  reservations: 'calls in flight settle in their own database; the export contains their reservations as released',
+  reservations: 'calls in flight are settled in the old database; the export contains their reservations as released',
   usage_queue: 'an import recomputes the sums from all call records',
   usage_backfill: 'an import recomputes the sums from all call records',
   usage_rollups: 'an import recomputes the sums from all call records and adds those of dropped records',
@@ -85,7 +85,7 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p'
 group by c.relname`,
 };
 
-/** The directory's schema includes the first partition, so it contains all tables. */
+/** Reads the columns of all tables. The schema of the directory has all of them, because it includes the first partition. */
 export async function readColumns(directory: DirectoryQueryable): Promise<Record<ExportedTable, readonly string[]>> {
   const found = await directory.query<{ name: string; columns: string[] }>(listColumns);
   const columns = new Map(found.map((row) => [row.name, row.columns]));

@@ -31,10 +31,10 @@ const NAMES = {
   week: 'subscriptions correctly count the calls of the current week',
   period: 'subscriptions correctly count the tokens of the current period',
   reservedTokens: 'subscriptions correctly count the tokens that calls in flight have reserved in the current period',
-  uses: 'subscriptions and limited keys correctly count the records of their calls',
-  keyInFlight: 'limited keys correctly count their calls in flight and the amounts reserved by these calls',
-  keyCalls: 'limited keys correctly count the calls of the current day',
-  keySpending: 'limited keys correctly count their charges by day, week and month, and in total',
+  uses: 'the call records agree with the counters of subscriptions and keys with limits',
+  keyInFlight: 'keys with limits correctly count their calls in flight and the amounts reserved by these calls',
+  keyCalls: 'keys with limits correctly count the calls of the current day',
+  keySpending: 'keys with limits correctly count their charges by day, week and month, and in total',
 } as const;
 
 /** The findings for a wrong counter. A wrong day, week or period makes all counters of it wrong. */

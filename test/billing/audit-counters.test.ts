@@ -132,11 +132,11 @@ describe(`the audit of counters while calls run`, { timeout: 300_000 }, () => {
       assert.deepEqual(
         found,
         [
-          'acct_b: limited keys correctly count the calls of the current day: key_acct_b ',
-          'acct_b: subscriptions and limited keys correctly count the records of their calls: key_acct_b ',
-          'acct_b: subscriptions and limited keys correctly count the records of their calls: sub_acct_b ',
+          'acct_b: keys with limits correctly count the calls of the current day: key_acct_b ',
           'acct_b: subscriptions correctly count the calls of the current week: sub_acct_b ',
           'acct_b: subscriptions correctly count the tokens of the current period: sub_acct_b ',
+          'acct_b: the call records agree with the counters of subscriptions and keys with limits: key_acct_b ',
+          'acct_b: the call records agree with the counters of subscriptions and keys with limits: sub_acct_b ',
           'acct_c: accounts correctly count their charges of the current day: the account ',
         ],
         JSON.stringify(options),

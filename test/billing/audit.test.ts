@@ -130,12 +130,12 @@ const WITHOUT_DETAIL = ['balance-sum', 'last-entry', 'reserved-sum'];
 const NAMES: Readonly<Record<string, string>> = {
   'the balance is the sum of the ledger entries': 'balance-sum',
   'reserved money is the sum of the open reservations': 'reserved-sum',
-  'entries are numbered without gaps and carry the balance forward': 'entry-chain',
+  'ledger entries are numbered without gaps, and each continues from the balance of the entry before it': 'entry-chain',
   'the last entry number of every balance matches the ledger': 'last-entry',
   'accounts correctly count their charges of the current day': 'account-spending',
   'every settled call has a ledger entry with its charge': 'settled-calls',
   'every charge belongs to a call': 'charge-calls',
-  'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains':
+  'unresolved calls have no charge, resolved calls are charged at most their reserved amount, and all other records have no reserved amount':
     'unresolved-charges',
   'every refund belongs to a charged call of the same account, and refunds never exceed its charge': 'refunds',
   'the price list of every call record is stored': 'recorded-prices',

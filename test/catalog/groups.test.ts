@@ -42,6 +42,7 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
     stored = await createTestDatabase();
     const options = {
       stored,
+      usageIntervalMs: 5,
       providers: `  spare: { protocol: chat, baseUrl: ${spare.url}/v1, apiKey: provider-secret-key-3 }`,
       models: `
   test-two:
@@ -119,6 +120,21 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
     await assertCharged(account, 'test-chat', GROUP_NANO, 12_500);
   });
 
+  it('show what they charge in the statements of their accounts', async () => {
+    const account = await accountWith({ groupId: 'resellers' });
+    assert.equal((await callModel(account)).status, 200);
+    const nano = (GROUP_NANO * 8n) / 10n;
+    const month = new Date().toLocaleDateString('sv-SE', { timeZone: 'Asia/Shanghai' }).slice(0, 7);
+    await until(async () => (await ask(account, `/statement?month=${month}`)).models.length > 0);
+    const { kinds, models } = await ask(account, `/statement?month=${month}`);
+    const { amountYuan } = kinds.find(({ kind }: { kind: string }) => kind === 'charge');
+    assert.equal(parseYuan(amountYuan), -nano);
+    assert.deepEqual(
+      models.map(({ model, netChargeYuan }: Record<string, string>) => [model, parseYuan(netChargeYuan!)]),
+      [['test-chat', nano]],
+    );
+  });
+
   it('limit the models of their accounts, in calls, estimates, lists and details', async () => {
     const account = await accountWith({ groupId: 'resellers' });
     const refused = await callModel(account, 'test-both');
@@ -126,7 +142,7 @@ describe('groups of accounts', { timeout: 120_000 }, () => {
     assert.deepEqual([refused.json.error.code, refused.json.error.param], ['account_model_not_allowed', 'model']);
     assert.equal(
       refused.json.error.message,
-      'The group "Resellers" of this account may not use the model "test-both". It may use: test-chat, test-two, test-messages.',
+      'The group "Resellers" of this account may not use the model "test-both". Allowed models: test-chat, test-two, test-messages.',
     );
     const estimate = async (model: string) => {
       const body = { model, messages: [{ role: 'user', content: 'Hello' }] };
@@ -279,7 +295,10 @@ describe('the models of an account', { timeout: 60_000 }, () => {
     assert.equal((await status('test-chat-latest')).status, 200);
     const refused = await status('test-both');
     assert.deepEqual([refused.status, refused.json.error.code], [403, 'account_model_not_allowed']);
-    assert.equal(refused.json.error.message, 'This account may not use the model "test-both". It may use: test-chat.');
+    assert.equal(
+      refused.json.error.message,
+      'This account may not use the model "test-both". Allowed models: test-chat.',
+    );
   });
 
   it('and its group must exist', async () => {

@@ -5,6 +5,7 @@ import { call } from '../support/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { costNano, startGateway, type TestAccount, type TestGateway } from '../support/gateway.ts';
 import { chatCompletion, json } from '../support/provider.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import { CREDENTIALS, catalogText } from './catalog-texts.ts';
 
@@ -18,6 +19,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
   let one: TestGateway;
   let two: TestGateway;
   let account: TestAccount;
+  let receiver: Receiver;
   /** The text of revision 1. */
   let first: string;
 
@@ -28,6 +30,7 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
       catalog: 'database',
       revisionLeadMs: LEAD_MS,
       environment,
+      noticeSettings: 'notices: { allowNetworks: [127.0.0.0/8] }',
     });
 
   before(async () => {
@@ -36,8 +39,12 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     for (const { provider } of [one, two]) provider.respond = json(200, chatCompletion(USAGE));
     account = await one.createAccount();
     first = catalogText(one.provider.url);
+    receiver = await startReceiver();
+    const endpoint = { url: receiver.url, events: ['catalog.failed', 'catalog.recovered'] };
+    assert.equal((await one.admin('POST', '/webhooks', endpoint)).status, 201);
   });
   after(async () => {
+    await receiver.close();
     await two.stop();
     await one.stop();
     await stored.remove();
@@ -52,6 +59,12 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     until(async () => {
       const metrics = await Promise.all(nodes.map((node) => revisionMetrics(node)));
       return metrics.every(({ in_force }) => in_force === number);
+    });
+  /** Runs the finders of node two until the receiver's last notice has this type. */
+  const notified = (type: string) =>
+    until(async () => {
+      await two.gateway.notices.settle();
+      return receiver.received.at(-1)?.body.type === type;
     });
   const models = async ({ url }: TestGateway): Promise<string[]> => {
     const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${account.key}` } });
@@ -129,7 +142,8 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
   it('refuses a change that starts from an earlier revision, with what has changed since', async () => {
     const late = await one.admin('POST', '/catalog/revisions', { base: 1, text: priced('5') });
     assert.deepEqual([late.status, late.body.error.code], [409, 'catalog_outdated']);
-    assert.match(late.body.error.message, /since revision 1: revision 2 by .*\ntest-chat: input ¥3 → ¥4$/s);
+    assert.match(late.body.error.message, /since revision 1: revision 2 by .* is the last one\.$/);
+    assert.deepEqual(late.body.error.details, ['test-chat: input ¥3 → ¥4']);
     assert.equal((await read()).base, 2);
   });
 
@@ -189,13 +203,14 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     const line = first.split('\n').findIndex((text) => text.includes('CHATTY_KEY')) + 1;
     const literal = await push(first.replace(`\${CHATTY_KEY}`, 'sk-literal-secret-key'));
     assert.equal(literal.status, 400);
-    assert.match(literal.body.error.message, new RegExp(`line ${line}: providers\\.chatty\\.apiKey: .*secret`));
-    assert.doesNotMatch(literal.body.error.message, /sk-literal/);
+    assert.equal(literal.body.error.message, 'The catalog cannot be used.');
+    assert.match(literal.body.error.details[0], new RegExp(`^line ${line}: providers\\.chatty\\.apiKey: .*secret`));
+    assert.doesNotMatch(JSON.stringify(literal.body), /sk-literal/);
     const mistaken = await push(first.replace('maxOutputTokens', 'nonsense'));
     assert.equal(mistaken.status, 400);
-    assert.match(mistaken.body.error.message, /line \d+: models\.test-chat\.nonsense: /);
+    assert.match(mistaken.body.error.details.join('\n'), /^line \d+: models\.test-chat\.nonsense: /m);
     const foreign = await push(`${first}\nserver: { port: 1 }\n`);
-    assert.match(foreign.body.error.message, /server: .*not part of the catalog/);
+    assert.match(foreign.body.error.details[0], /server: .*not part of the catalog/);
     assert.equal((await read()).base, 5);
   });
 
@@ -209,11 +224,17 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     const ready = await fetch(`${two.url}/readyz`);
     assert.equal(ready.status, 200);
     assert.match(await ready.text(), /cannot use revision 6 of the catalog: .*ONLY_ON_NODE_ONE_KEY/s);
+    await notified('catalog.failed');
+    const { since: _, message, ...data } = receiver.received.at(-1)!.body.data;
+    assert.deepEqual(data, { node: two.gateway.nodeId, revision: 6, inForce: 5 });
+    assert.match(message, /ONLY_ON_NODE_ONE_KEY/);
     const { failed } = (await two.admin('GET', '/catalog')).body;
     assert.equal(failed.number, 6);
     assert.equal((await push(priced('2'))).body.number, 7);
     await applied(7);
     assert.equal((await revisionMetrics(two)).failed, undefined);
+    await notified('catalog.recovered');
+    assert.deepEqual(receiver.received.at(-1)!.body.data, { node: two.gateway.nodeId, revision: 7 });
   });
 
   it('is in force after a restart', async () => {

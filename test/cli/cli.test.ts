@@ -376,20 +376,25 @@ describe('a configuration of one’s own', () => {
       [[], /^ {2}acme-large:$/m],
       [['--provider', 'deepseek'], /^ {2}deepseek:$/m],
     ] as const) {
-      writeFileSync(file, 'what was there before, longer than nothing\n');
-      assert.equal((await cli('init', ...options, file)).code, 1);
-      assert.match(readFileSync(file, 'utf8'), /^what was there before/);
-      const forced = await cli('init', ...options, '--force', file);
-      assert.equal(forced.code, 0, forced.stderr);
-      assert.match(readFileSync(file, 'utf8'), text);
-      assert.doesNotMatch(readFileSync(file, 'utf8'), /what was there before/);
+      for (const [place, written] of [
+        ['file', file],
+        ['database', join(directory.path, 'over.catalog.yaml')],
+      ] as const) {
+        writeFileSync(written, 'what was there before, longer than nothing\n');
+        assert.equal((await cli('init', ...options, '--catalog', place, file)).code, 1);
+        assert.match(readFileSync(written, 'utf8'), /^what was there before/);
+        const forced = await cli('init', ...options, '--catalog', place, '--force', file);
+        assert.equal(forced.code, 0, forced.stderr);
+        assert.match(readFileSync(written, 'utf8'), text);
+        assert.doesNotMatch(readFileSync(written, 'utf8'), /what was there before/);
+      }
     }
     const nowhere = await cli('init', join(directory.path, 'no-such', 'mine.yaml'));
     assert.deepEqual([nowhere.code, /^.*mine\.yaml cannot be written: ENOENT.*\n$/.test(nowhere.stderr)], [1, true]);
   });
 
   it('is valid as written by init, once its variables are set', async () => {
-    const names = [...readFileSync(join(directory.path, 'mine.yaml'), 'utf8').matchAll(/\$\{([A-Z_]+)\}/g)];
+    const names = [...readFileSync(join(directory.path, 'mine.catalog.yaml'), 'utf8').matchAll(/\$\{([A-Z_]+)\}/g)];
     const set = Object.fromEntries(names.map((match) => [match[1]!, 'some-key']));
     const check = await runCommand(['check', '--config', join(directory.path, 'mine.yaml')], {
       ...environment,
@@ -397,6 +402,7 @@ describe('a configuration of one’s own', () => {
     });
     assert.equal(check.code, 0, check.stderr);
     assert.match(check.stdout, /mine\.yaml is valid/);
+    assert.match(check.stdout, /at the first start +.*mine\.catalog\.yaml is valid/);
     assert.match(check.stdout, /warning +models\.acme-large\.price: These tools of the provider .* perWebSearch/);
   });
 

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { writeHistory } from '../../src/accounting/history/history-store.ts';
 import { createRollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import { makeBareDemo, makeMonth, monthStartMs } from '../../src/cli/demo/month/month.ts';
 import { createNewDemo } from '../../src/cli/demo/new-demo.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import type { Database } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { readDemoConfig } from '../support/demo-config.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { createPartitioned } from '../support/partitioned.ts';
 import { assertSound } from '../support/sound.ts';
 import { sql } from '../support/sql.ts';
 
-const FILE = fileURLToPath(new URL('../../src/cli/demo/faregate.demo.yaml', import.meta.url));
-const config = loadConfig(FILE, { FAREGATE_DEMO_PROVIDER: 'http://127.0.0.1:9' }, {});
+const config = readDemoConfig();
 
 async function count(database: Database, table: string): Promise<number> {
   const [row] = await sql<{ n: number }>(database, `select count(*)::int as n from ${table}`);

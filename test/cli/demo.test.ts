@@ -113,7 +113,7 @@ describe('the demo', () => {
     second.child.kill('SIGTERM');
     const { code, stderr } = await second.finished;
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /stopped before it served/);
+    assert.match(stderr, /the gateway was stopped before it was ready/);
     assert.doesNotMatch(stderr, /is in use/);
   });
 

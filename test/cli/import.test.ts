@@ -14,6 +14,8 @@ models:
   large: { operations: [chat], price: { input: "1", output: "1" }, routes: [{ provider: acme, model: m }] }
 plans:
   pro: { name: Coding Pro, fiveHourCalls: 9, weeklyCalls: 9, concurrency: 2, quotaTokens: 1000, periodDays: 30, models: [large], inputByteLimit: 1MiB, outputTokenLimit: 100 }
+groups:
+  resellers: { name: Resellers, priceFactorBasisPoints: 8000 }
 `;
 
 describe('accounts from a CSV file', { timeout: 120_000 }, () => {
@@ -96,6 +98,22 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.equal(readFileSync(keysPath, 'utf8'), keys);
   });
 
+  it('are in the group of their row, and stay in the one that they were moved to', async () => {
+    const path = file('groups.csv', 'name,group\nrita,resellers\nronny,\n');
+    assert.equal((await cli('account', 'import', path)).code, 0);
+    const groupOf = async (name: string) => (await json('account', 'show', name)).groupId;
+    assert.deepEqual([await groupOf('rita'), await groupOf('ronny')], ['resellers', null]);
+    await json('account', 'set', 'rita', '--group', 'none');
+    assert.equal((await cli('account', 'import', path)).code, 0);
+    assert.equal(await groupOf('rita'), null);
+    const other = await cli('account', 'import', file('groups.csv', 'name,group\nronny,resellers\n'));
+    assert.match(other.stderr, /ronny: The account was imported before with other values/);
+
+    assert.equal((await json('account', 'create', 'renate', '--group', 'resellers')).groupId, 'resellers');
+    const wrong = await cli('account', 'create', 'rolf', '--group', 'reseller');
+    assert.match(wrong.stderr, /There is no group "reseller"\. Did you mean "resellers"\?/);
+  });
+
   it('have key names that look like formulas written as text, and found again', async () => {
     const path = file('formula.csv', `name,key\n=1+1,@x\n-2,"=HYPERLINK(""http://x"",""y"")"\n`);
     assert.equal((await cli('account', 'import', path)).code, 0);
@@ -143,13 +161,13 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     const before = await counts();
     const path = file(
       'wrong.csv',
-      '\ufeffname,email,verified,balance,plan,key\n' +
-        'fine,,yes,1,,\n' +
+      '\ufeffname,email,verified,balance,plan,key,group\n' +
+        'fine,,yes,1,,,resellers\n' +
         '\n' +
-        ',nobody@example.com,,,,\n' +
-        'bad,nowhere,maybe,1e3,gold,"a\tb"\n' +
-        'fine,,,,,\n' +
-        '" fine ",,,,,\n',
+        ',nobody@example.com,,,,,\n' +
+        'bad,nowhere,maybe,1e3,gold,"a\tb",friends\n' +
+        'fine,,,,,,\n' +
+        '" fine ",,,,,,\n',
     );
     const { code, stdout, stderr } = await cli('account', 'import', path);
     assert.deepEqual([code, stdout], [1, '']);
@@ -159,6 +177,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     assert.deepEqual(said.slice(3), [
       '5: verified: Expected yes or no.',
       '5: plan: There is no such plan. Known: pro.',
+      '5: group: There is no such group. Known: resellers.',
       '5: key: Must not contain control characters or bidirectional marks.',
       '6: name: Line 2 has the same name and e-mail. Remove one of them.',
       '7: name: Line 2 has the same name and e-mail. Remove one of them.',

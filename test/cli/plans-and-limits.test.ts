@@ -168,7 +168,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     // The token of a remote gateway can remove the role of an operator, but not assign it.
     assert.match(
       await complaint('user', 'role', 'lin@people.example', 'operator'),
-      /^A token cannot grant a role to a person/,
+      /^An admin token cannot grant a role to a user/,
     );
     await sql(stored.database, `update users set operator_role = 'operator' where email = 'lin@people.example'`);
     const { id, operatorRole, memberships } = await json('user', 'role', 'lin@people.example', 'none');
@@ -558,7 +558,7 @@ describe('the command line on plans and limits, with nothing else running', { ti
       `          ${accountId}: ${subscriptionId} counts 1, reservations 0`,
       'BROKEN  subscriptions correctly count the slots of their five-hour windows',
       `          ${accountId}: ${subscriptionId} counts 3, slots 0`,
-      'BROKEN  limited keys correctly count their calls in flight and the amounts reserved by these calls',
+      'BROKEN  keys with limits correctly count their calls in flight and the amounts reserved by these calls',
       `          ${accountId}: ${keyId} counts 2, reservations 0`,
       'ok      a coding call has no charge',
     ]) {

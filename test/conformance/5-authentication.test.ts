@@ -213,7 +213,7 @@ describe('5 Authentication', () => {
     for (const address of guarded.filter(({ method }) => method === 'POST')) {
       const response = await askAddress(gateway.url, address, owner.key);
       assertRefusal(response, address.envelope, { ...denied, param: 'model' });
-      assert.match(response.text, /It may use: test-unrouted\./);
+      assert.match(response.text, /Allowed models: test-unrouted\./);
     }
     assert.equal(gateway.provider.requests.length, asked);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chosenModelEdits, knownPrices, NO_PRICES, offersOf } from '../../console/src/features/models/listed-models.ts';
-import { copyOfModel, listIn, NEW_MODEL, priceListAt } from '../../console/src/features/models/model-entry.ts';
+import { copyOfModel, listIn, newModel, priceListAt } from '../../console/src/features/models/model-entry.ts';
 import { credentialMembers, credentialsOf } from '../../console/src/features/routes/credential-draft.ts';
 import { worstStates } from '../../console/src/features/routes/credential-states.ts';
 import { type Fields, fieldsOf, listOf, readCatalogText } from '../../console/src/parts/catalog/catalog-value.ts';
@@ -259,7 +259,7 @@ describe('the forms of the catalog', () => {
         allows: [],
       }),
       ...newEntry(['models', 'acme-large'], {
-        ...NEW_MODEL,
+        ...newModel([]),
         displayName: 'Acme Large',
         contextLength: '128k',
         price: { input: '4.10', cachedInput: '', output: '16' },

@@ -366,7 +366,7 @@ join ledger_entries e using (account_id) where b.account_id = $1 and e.kind = 'c
       );
     const REFUNDS = 'every refund belongs to a charged call of the same account, and refunds never exceed its charge';
     const RESOLVED =
-      'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains';
+      'unresolved calls have no charge, resolved calls are charged at most their reserved amount, and all other records have no reserved amount';
     await database.script(`update calls set reserved_nano = 29 where id = '${callId}'`);
     assert.deepEqual(await broken(), [`${accountId} ${RESOLVED}: call ${callId}`]);
     await database.script(`update calls set reserved_nano = 30 where id = '${callId}'`);

@@ -73,8 +73,7 @@ describe(`the demo's mark of a database`, () => {
 
   inNew('is missing if a demo of an earlier version created the database, which is refused with advice', async () => {
     await addAccount(stored.database);
-    for (const served of [DEMO, OWN])
-      await refuses(withFile(served), /created by the demo of an earlier version that set no mark/);
+    for (const served of [DEMO, OWN]) await refuses(withFile(served), /created by the demo of an earlier version/);
     await assert.rejects(setDemoMark(stored.database, withFile(DEMO)), (error: Error) =>
       error.message.includes(UPGRADE_FIRST),
     );

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { type Preset, presetConfig, presets } from '../../src/config/presets.ts';
+import { presetConfig } from '../../src/config/preset-files.ts';
+import { type Preset, presets } from '../../src/config/presets.ts';
 import { type OperationName, operationOf } from '../../src/protocols/operations/all.ts';
 import { type Catalog, createCatalog } from '../../src/providers/catalog/catalog.ts';
 import type { Dialect } from './dialects.ts';

@@ -85,10 +85,10 @@ describe('the README and the pages that it links to', () => {
       )!.text;
       const line = text.slice(0, text.indexOf('input: "4"')).split('\n').length;
       assert.equal(
-        wrong.stderr.replaceAll(file, 'faregate.yaml').trim(),
+        wrong.stderr.replaceAll(file, 'faregate.catalog.yaml').trim(),
         shown.trim().replace(/yaml:\d+/, `yaml:${line}`),
       );
-      assert.match(shown, new RegExp(`faregate\\.yaml:${line}: `));
+      assert.match(shown, new RegExp(`faregate\\.catalog\\.yaml:${line}: `));
     });
   }
 

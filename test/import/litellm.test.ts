@@ -75,10 +75,10 @@ const LIN_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 const LEFT_OUT = [
-  '1  renewed budgets of accounts',
+  '1  budgets of accounts that are renewed after a period',
   '1  keys whose model lists lose their patterns',
   '4  accounts without a budget',
-  '2  renewed budgets of keys whose period is not a day, a week or a month',
+  '2  budgets of keys that are renewed after another period than a day, a week or a month',
   '1  keys that are imported as revoked, because their team does not exist',
   '4  keys that are not stored as a SHA-256, sign-ins to the dashboard, and keys for its administration only',
   '2  users without a key of their own',

@@ -96,7 +96,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
         const response = await assertRefused(account, family.path, requestOf(isStream, refused));
         assertDenied(
           response,
-          new RegExp(`^This API key may not use the model "${refused}"\\. It may use: ${own}, test-rerank\\.$`),
+          new RegExp(`^This API key may not use the model "${refused}"\\. Allowed models: ${own}, test-rerank\\.$`),
         );
       }
       // A model that the address does not have is not found, whatever the key may use.
@@ -125,7 +125,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
       ['/v1/coding/chat/completions', { model: 'test-both', messages }],
     ] as const) {
       const response = await assertRefused(account, path, body);
-      assert.match(response.text, /It may use: test-chat\./, path);
+      assert.match(response.text, /Allowed models: test-chat\./, path);
     }
     await limit(g, account, { allowedModels: ['test-messages'] });
     const counted = await call(`${g.url}/v1/messages/count_tokens`, account.key, { model: 'test-messages', messages });
@@ -137,7 +137,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     const body = { ...requestOf(false, 'executor'), tools };
     const account = await accountWith(g, { allowedModels: ['executor'] });
     const response = await assertRefused(account, '/v1/messages', body);
-    assertDenied(response, /"dear"\. It may use: executor\./);
+    assertDenied(response, /"dear"\. Allowed models: executor\./);
     await limit(g, account, { allowedModels: ['executor', 'dear'] });
     g.provider.respond = json(200, { type: 'message', usage: { input_tokens: 1, output_tokens: 1 } });
     assert.equal((await call(`${g.url}/v1/messages`, account.key, body)).status, 200);
@@ -154,7 +154,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
     const next = { model: null, input: 'x', previous_response_id: 'resp_allow' };
     assertDenied(
       await call(`${g.url}/v1/responses/compact`, account.key, next),
-      /"test-responses"\. It may use: test-chat/,
+      /"test-responses"\. Allowed models: test-chat/,
     );
     assert.equal(g.provider.requests.length, asked);
   });
@@ -191,7 +191,7 @@ describe('the allow-list of models of a key', { timeout: 60_000 }, () => {
       g.gateway.reload(parseConfig(text(''), 'test.yaml', {}));
       assertDenied(
         await assertRefused(account, CHAT, requestOf(false, 'test-chat')),
-        /None of the models that it may use is currently available\.$/,
+        /None of the allowed models is currently available\.$/,
       );
       assert.deepEqual((await get(g, '/v1/models', account.key)).body.data, []);
       // Models that it already has do not prevent a change, and another key cannot get them.

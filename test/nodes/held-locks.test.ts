@@ -61,7 +61,7 @@ describe('locks that are held for long', { timeout: 60_000 }, () => {
     const failed = logs.lines.filter(({ message }) => message.startsWith('a housekeeping task failed'));
     assert.deepEqual(
       failed.map(({ details }) => details.task),
-      ['months of call records', 'slots of plans'],
+      ['monthly tables of call records', 'expired slots of plans'],
     );
     // At the next start the locks are free.
     const next = await startGateway({ stored, database: stored.openAnother() });

@@ -128,8 +128,8 @@ describe('node', () => {
     scene.sweep = () => Promise.resolve();
     assert.deepEqual(await scene.sweptAfter(regular(1)), [true]);
     assert.deepEqual(scene.said, [
-      'error: recovery after dead nodes failed; retrying',
-      'info: recovery after dead nodes works again',
+      'error: recovery of dead nodes failed; retrying',
+      'info: recovery of dead nodes works again',
     ]);
   });
 

@@ -65,7 +65,7 @@ describe(`the account API`, { timeout: 120_000 }, () => {
   const chat = (key: string, body: object = hello) => call(`${g.url}/v1/chat/completions`, key, body);
 
   it('refuses an operator, who has no account, with the reason', async () => {
-    const message = 'You have no account. Operators use the admin API.';
+    const message = 'You belong to no account. Operators use the admin API.';
     const { status, body } = await ask(ADMIN_TOKEN, 'GET', '/account');
     assert.deepEqual([status, body], [403, { error: { code: 'permission_denied', message, param: null } }]);
   });

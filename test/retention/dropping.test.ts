@@ -489,7 +489,7 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
     const touched = 'alter table ledger_entries disable trigger ledger_is_immutable';
     const { accountId, callId } = endOf('2026-01', 5);
     const other = endOf('2026-03', 5);
-    const dropped = 'the charges of dropped call records equal the sums recorded when they were dropped';
+    const dropped = 'for months whose call records were dropped, the stored sums equal the charges in the ledger';
     for (const [damage, repair, expected] of [
       [
         `update dropped_calls set charge_nano = charge_nano + 1 where account_id = '${accountId}' and month = '2026-01-01'`,

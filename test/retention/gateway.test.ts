@@ -19,14 +19,18 @@ const KEPT = /records of calls of that time are no longer kept/;
 
 /** Damages after the records of a counter were dropped, and the invariant that each breaks. */
 const DAMAGES: readonly (readonly [table: string, column: string, invariant: string])[] = [
-  ['key_limits', 'use_no', 'subscriptions and limited keys correctly count the records of their calls'],
-  ['subscriptions', 'use_no', 'subscriptions and limited keys correctly count the records of their calls'],
-  ['key_limits', 'calls', 'limited keys correctly count the calls of the current day'],
-  ['key_limits', 'total_spent_nano', 'limited keys correctly count their charges by day, week and month, and in total'],
+  ['key_limits', 'use_no', 'the call records agree with the counters of subscriptions and keys with limits'],
+  ['subscriptions', 'use_no', 'the call records agree with the counters of subscriptions and keys with limits'],
+  ['key_limits', 'calls', 'keys with limits correctly count the calls of the current day'],
+  [
+    'key_limits',
+    'total_spent_nano',
+    'keys with limits correctly count their charges by day, week and month, and in total',
+  ],
   ['subscriptions', 'week_calls', 'subscriptions correctly count the calls of the current week'],
   ['subscriptions', 'period_tokens', 'subscriptions correctly count the tokens of the current period'],
   ['usage_rollups', 'charge_nano', 'usage sums match the charges and refunds of the ledger'],
-  ['dropped_uses', 'amount', 'subscriptions and limited keys correctly count the records of their calls'],
+  ['dropped_uses', 'amount', 'the call records agree with the counters of subscriptions and keys with limits'],
 ];
 
 describe(`a gateway that keeps call records for 30 days`, { timeout: 300_000 }, () => {

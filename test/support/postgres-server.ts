@@ -13,6 +13,8 @@ export interface PostgresServer {
   readonly localUrl: string;
   readonly dataDir: string;
   stop(): Promise<void>;
+  /** Starts it again, at the same address, after `stop`. */
+  restart(): Promise<void>;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function startPostgresServer(
   const dataDir = join(directory, 'server');
   mkdirSync(dataDir, { mode: 0o700 });
   const port = await freePort();
-  const server = await startLocalServer({
+  const options = {
     dataDir,
     clustersDir: join(directory, 'clusters'),
     binaries: null,
@@ -44,12 +46,16 @@ export async function startPostgresServer(
       authentication_timeout: String(SIGN_IN_S),
       ...settings,
     },
-  });
+  };
+  let server = await startLocalServer(options);
   const { password } = readRecord(dataDir)!;
   return {
     url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}`,
     localUrl: `postgres://${SUPERUSER}:${password}@${encodeURIComponent(server.connection.host)}:${port}`,
     dataDir,
     stop: () => server.stop(),
+    async restart() {
+      server = await startLocalServer(options);
+    },
   };
 }

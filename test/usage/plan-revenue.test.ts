@@ -27,6 +27,7 @@ const NO_FILTER: UsageFilter = {
 
 const anyPeriod = fc.record({
   account: fc.constantFrom('acct_0', 'acct_1'),
+  group: fc.constantFrom(null, 'resellers'),
   first: fc.integer({ min: 0, max: 25 }),
   days: fc.integer({ min: 1, max: 15 }),
   priceNano: fc.bigInt(0n, 10n ** 15n),
@@ -54,13 +55,14 @@ describe(`plan revenue`, { timeout: 300_000 }, () => {
   after(() => stored?.remove());
 
   async function store(periods: readonly Period[]): Promise<void> {
-    const rows = periods.map(({ account, first, days, priceNano, canceledAfterHours }, i) => {
+    const rows = periods.map(({ account, group, first, days, priceNano, canceledAfterHours }, i) => {
       const startsAt = FIRST_MS + first * DAY_MS;
       const at = (ms: number): string => `'${new Date(ms).toISOString()}'`;
       const canceledAt = canceledAfterHours === null ? 'null' : at(startsAt + canceledAfterHours * 3_600_000);
       return `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, canceled_at, created_at)
           values ('${account}', 'sub_${i}', 'p', ${at(startsAt)}, ${at(startsAt + days * DAY_MS)}, ${canceledAt}, now());
-          insert into plan_periods values ('${account}', 'sub_${i}', ${at(startsAt)}, '${dayOf(first)}', ${days}, ${priceNano});`;
+          insert into plan_periods values ('${account}', 'sub_${i}', ${at(startsAt)}, '${dayOf(first)}', ${days}, ${priceNano},
+            ${group === null ? 'null' : `'${group}'`});`;
     });
     await stored.database.script(`delete from subscriptions; delete from plan_periods; ${rows.join('\n')}`);
   }
@@ -89,8 +91,17 @@ describe(`plan revenue`, { timeout: 300_000 }, () => {
             }
           }
           const sum = (parts: ReadonlyMap<string, bigint>): bigint => [...parts.values()].reduce((a, b) => a + b, 0n);
-          for (const groupBy of [[], ['account'], ['context'], ['month']] as const) {
+          for (const groupBy of [[], ['account'], ['group'], ['context'], ['month']] as const) {
             assert.equal(sum(await earned(groupBy, range)), sum(byDay), groupBy.join());
+          }
+          const byGroup = await earned(['group'], range);
+          for (const group of ['', 'resellers']) {
+            const own = periods.filter((period) => (period.group ?? '') === group);
+            let expected = 0n;
+            for (let day = from; day < from + length; day++) {
+              expected += own.reduce((revenue, period) => revenue + ofDay(period, day), 0n);
+            }
+            assert.equal(byGroup.get(group) ?? 0n, expected, group);
           }
           assert.equal(sum(await earned([], { ...range, context: 'balance' })), 0n);
           assert.equal(sum(await earned(['model'], range)), 0n);

@@ -5,6 +5,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
+import { factsText } from '../../src/accounting/reservations/reservation.ts';
 import { createRollupStore, type RollupStore } from '../../src/accounting/usage/rollup-store.ts';
 import { createRollups } from '../../src/accounting/usage/rollups.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -12,6 +13,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { noUsage } from '../../src/protocols/metering/usage-facts.ts';
 import {
   createTestNode,
+  KNOWN,
   NOW_MS,
   openAccount,
   outcomeOf,
@@ -44,19 +46,19 @@ async function compare(database: Database): Promise<void> {
   const day = (instant: string): string => `to_char(${instant} at time zone '${TIMEZONE}', 'YYYY-MM-DD')`;
   const summed = await sql(
     database,
-    `select account_id, to_char(day, 'YYYY-MM-DD') as day, key_id, model, provider, status, context, calls, charge_nano,
+    `select account_id, to_char(day, 'YYYY-MM-DD') as day, key_id, model, provider, status, context, group_id, calls, charge_nano,
   cost_nano, uncosted_calls, input_tokens, output_tokens, web_searches, images
-from usage_rollups where calls > 0 order by 1, 2, 3, 4, 5, 6, 7`,
+from usage_rollups where calls > 0 order by 1, 2, 3, 4, 5, 6, 7, 8`,
   );
   const recorded = await sql(
     database,
     `select c.account_id, ${day('coalesce(e.created_at, c.ended_at)')} as day, c.key_id, c.model, c.provider, c.status, c.context,
-  count(*) as calls, coalesce(sum(-e.amount_nano), 0)::bigint as charge_nano, coalesce(sum(c.cost_nano), 0)::bigint as cost_nano,
+  coalesce(c.group_id, '') as group_id, count(*) as calls, coalesce(sum(-e.amount_nano), 0)::bigint as charge_nano, coalesce(sum(c.cost_nano), 0)::bigint as cost_nano,
   count(*) filter (where c.usage_source is not null and c.cost_nano is null) as uncosted_calls,
   sum(c.input_tokens)::bigint as input_tokens, sum(c.output_tokens)::bigint as output_tokens,
   coalesce(sum((c.other_units ->> 'webSearches')::bigint), 0)::bigint as web_searches, sum(c.images)::bigint as images
 from calls c left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
-where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`,
+where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`,
   );
   assert.deepEqual(summed, recorded);
   const [money] = await sql<Record<string, bigint>>(
@@ -75,6 +77,9 @@ where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4,
   );
 }
 
+/** Accounts move between groups. */
+const groupOf = (n: number): string | null => (n % 8 < 3 ? 'resellers' : null);
+
 /** The end of call number `n`, which determines all dimensions and measures. */
 function endOf(n: number): CallOutcome {
   const accountId = `acct_${n % 3}`;
@@ -83,6 +88,7 @@ function endOf(n: number): CallOutcome {
   return {
     ...outcome,
     keyId: `key_${n % 2}`,
+    groupId: groupOf(n),
     model: n % 4 === 0 ? 'large' : 'small',
     provider: n % 7 === 0 ? 'other' : 'provider',
     // Over three days of Shanghai, where midnight is 16:00 UTC.
@@ -117,7 +123,8 @@ describe(`sums of usage`, { timeout: 300_000 }, () => {
     Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(from + i))));
   const die = async (n: number): Promise<void> => {
     const { accountId, callId, keyId, model } = endOf(n);
-    const request = requestOf(accountId, callId, 5_000n, { keyId, model });
+    const facts = factsText({ ...KNOWN, groupId: groupOf(n) });
+    const request = requestOf(accountId, callId, 5_000n, { keyId, model, facts });
     await node.reservations.admit(request);
     const time = timeAt(NOW_MS);
     assert.equal((await node.stores.settlement.resolve([{ accountId, callId }], time)).length, 1);
@@ -163,6 +170,9 @@ describe(`sums of usage`, { timeout: 300_000 }, () => {
     assert.equal(resolved.outcome, 'resolved');
     await sumAll(rollups);
     await compare(database);
+    // The group at admission is known although the node died.
+    const found = await sql(database, `select group_id from usage_rollups where status = 'resolved'`);
+    assert.deepEqual(found, [{ group_id: groupOf(1_002) }]);
     await assertSound(inOneDatabase(database));
   });
 

@@ -347,7 +347,7 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
     const table = await cli('usage', '--group-by', 'model,context', '--account', alice.id);
     assert.match(
       table,
-      /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +PLANS ¥ +COST ¥ +MARGIN ¥ +OF BALANCE ¥ +OF PLANS ¥$/m,
+      /^MODEL +CONTEXT +CALLS +INPUT +OUTPUT +IMAGES +CHARGE ¥ +REFUND ¥ +PLANS ¥ +COST ¥ +MARGIN ¥ +MARGIN +OF BALANCE ¥ +OF BALANCE +OF PLANS ¥ +OF PLANS$/m,
     );
     assert.match(table, /^costed-chat +balance +2 /m);
     assert.match(table, /^test-chat +balance +1 .* - +-$/m);

@@ -133,7 +133,10 @@ describe(`vouchers`, { timeout: 300_000 }, () => {
     assert.equal(await balanceOf(other), 100_000_000_000n);
     const member = await createPerson(g, { memberships: [{ accountId: other.id, role: 'member' }] });
     const foreign = await ask(g, 'POST', `/vouchers?accountId=${account.id}`, { code: codes[0] }, member.headers);
-    assert.deepEqual([foreign.status, foreign.body.error.message], [404, `You have no account ${account.id}.`]);
+    assert.deepEqual(
+      [foreign.status, foreign.body.error.message],
+      [404, `You do not belong to the account ${account.id}.`],
+    );
   });
 
   it('a typing mistake is reported without a lookup', async () => {

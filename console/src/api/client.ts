@@ -30,12 +30,23 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly requestId: string | null;
+  /** Single lines, such as the problems of a text. */
+  readonly details: readonly string[];
 
-  constructor(status: number, code: string, message: string, requestId: string | null = null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    {
+      requestId = null,
+      details = [],
+    }: { readonly requestId?: string | null; readonly details?: readonly string[] | undefined } = {},
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.requestId = requestId;
+    this.details = details;
   }
 }
 
@@ -106,10 +117,16 @@ export function withQuery(
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly details?: readonly string[];
+}
+
 /** The error in a response body, or the HTTP status if the body has none. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const said = `The gateway responded with status ${response.status}.`;
-  const body = (await response.json().catch(() => null)) as { error?: { code?: string; message?: string } } | null;
-  const { code = 'unknown', message = said } = body?.error ?? {};
-  return new ApiError(response.status, code, message, response.headers.get('x-request-id'));
+  const body = (await response.json().catch(() => null)) as { readonly error?: ErrorBody } | null;
+  const { code = 'unknown', message = said, details } = body?.error ?? {};
+  return new ApiError(response.status, code, message, { requestId: response.headers.get('x-request-id'), details });
 }

@@ -20,27 +20,32 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no identity {}.': '没有身份 {1}。',
   'There is no member {}.': '没有成员 {1}。',
   'There is no invitation {}.': '没有邀请 {1}。',
-  'There is no revision {}.': '没有第 {1} 版目录。',
-  'There is no sealed secret {}.': '没有密封的密钥 {1}。',
+  'There is no revision {}.': '没有版本 {1}。',
+  'There is no sealed secret {}.': '没有密封机密 {1}。',
   'There are {} secrets already, which is the limit. Delete one first.':
-    '已有 {1} 个密封的密钥，达到上限。请先删除一个。',
+    '已有 {1} 个密封机密，达到上限。请先删除一个。',
   'This secret is used by: {}. Give these providers another credential first.':
-    '此密钥正被使用：{1}。请先为这些供应商换用其他凭据。',
+    '此机密正被使用：{1}。请先为这些供应商换用其他凭据。',
   'A name has up to 64 letters, digits and the characters . _ - and starts with a letter or digit.':
     '名称最多 64 个字符，可用字母、数字、点、下划线和连字符，并以字母或数字开头。',
   'Send either the whole text, or edits.': '请提交完整文本或修改项，二者选一。',
-  'This instant has passed. Leave it out to put the revision in force at once.': '该时刻已过。不填写则立即生效。',
+  'This instant has passed. Leave it out to put the revision in force at once.': '该时间已过。不填写则立即生效。',
+  'The catalog cannot be used.': '无法使用此目录。',
+  'The catalog has changed since you read it: there is no revision any more.':
+    '您读取目录后，目录已有变动：已没有任何版本。',
+  'The catalog has changed since {}: revision {} by {} is the last one.':
+    '目录已有变动，最新的是 {3} 创建的第 {2} 版。',
   'This process does not serve a configuration file.': '此进程没有使用配置文件。',
   'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
-  'Revision {} is a record of a configuration file.': '第 {1} 版是配置文件的记录。',
-  'Revision {} is already canceled.': '第 {1} 版已取消。',
+  'Revision {} is a record of a configuration file.': '版本 {1} 是配置文件的记录。',
+  'Revision {} is already canceled.': '版本 {1} 已取消。',
   'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
-    '第 {1} 版在第 {2} 版之后，并包含其修改。请先取消第 {3} 版，或回滚。',
+    '版本 {1} 在版本 {2} 之后，并包含其修改。请先取消版本 {3}，或回滚。',
   'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':
-    '第 {1} 版已生效，或将在几秒内生效。请改为回滚到较早的版本。',
+    '版本 {1} 已生效，或将在几秒内生效。请改为回滚到较早的版本。',
   'Revision {} comes into force at {}, later than this one would, and would undo it. Cancel revision {} first, or put this one in force at the same time or later.':
-    '第 {1} 版将于 {2} 生效，晚于此版，会撤销此版的修改。请先取消第 {3} 版，或让此版在同一时刻或之后生效。',
+    '版本 {1} 将于 {2} 生效，晚于此版本，会撤销此版本的修改。请先取消版本 {3}，或让此版本在同一时间或之后生效。',
   'There is no plan {}.': '没有套餐 {1}。',
   'There is no plan {}. {}': '没有套餐 {1}。',
   'There is no model {}.': '没有模型 {1}。',
@@ -55,9 +60,9 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no record of call {}: records of calls of that time are no longer kept.':
     '没有调用 {1} 的记录：该时间的调用记录已不再保留。',
   'The account has no member {}.': '账户没有成员 {1}。',
-  'You have several accounts. Choose one of {}.': '您有多个账户，请指定其一：{1}。',
-  'You have no account {}.': '您没有账户 {1}。',
-  'You have no account. Operators use the admin API.': '您没有账户。管理员请使用管理 API。',
+  'You belong to several accounts. Choose one of {}.': '您有多个账户，请指定其一：{1}。',
+  'You do not belong to the account {}.': '您不属于账户 {1}。',
+  'You belong to no account. Operators use the admin API.': '您没有账户。管理员请使用管理 API。',
   'Only an owner of the account may do this.': '仅账户的所有者可执行此操作。',
   'Only an owner who has signed in may do this, not an API key.': '仅已登录的所有者可执行此操作，API 密钥不可。',
   'Only a signed-in person may use this address.': '仅已登录的用户可使用此地址。',
@@ -67,10 +72,10 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Members create keys only for themselves.': '成员只能为自己创建密钥。',
   'This request came from a page of another site. Changes are accepted only from pages of this gateway.':
     '此请求来自其他网站的页面。只能在本网关的页面上修改。',
-  'Name one account.': '请指定一个账户。',
+  'Send this parameter only once.': '此参数只能提交一次。',
   'This action requires a sign-in within the last 5 minutes. Sign in again and repeat the request.':
     '此操作需要最近 5 分钟内的登录。请重新登录后再试。',
-  'Only a token with the scope "export" can create another one. Create it in the console or on the machine’s command line.':
+  'Among tokens, only one with the scope "export" can create another token with that scope. Create it in the console or on the machine’s command line.':
     '只有具有“导出”用途的令牌才能创建具有该用途的令牌。请在控制台或本机命令行创建。',
   'A token cannot use keepMade. Revoke the token in the console or on the machine’s command line.':
     '令牌不能使用 keepMade。请在控制台或本机命令行吊销该令牌。',
@@ -124,7 +129,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The Idempotency-Key was used for another endpoint.': '此 Idempotency-Key 已用于其他端点。',
   'There are {} endpoints already, which is the limit. Delete one first.': '已有 {1} 个端点，请先删除一个。',
   'The endpoint is disabled. Enable it first.': '端点已停用，请先启用。',
-  '{} tests and resent notices per minute are allowed. Try again later.':
+  'At most {} notices may be tested or resent per minute. Try again later.':
     '每分钟最多发送 {1} 次测试和重发的通知，请稍后再试。',
   'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.':
     '请填写 IP 地址或网段，例如 203.0.113.7、10.0.0.0/8 或 2001:db8::/32。',

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError, isAway } from '../api/client.ts';
@@ -21,7 +21,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   const message = useGatewayMessage(error?.message ?? '');
   if (error === null) return null;
   const isUnreachable = error instanceof ApiError && error.status === 0;
-  const requestId = error instanceof ApiError ? error.requestId : null;
+  const { requestId = null, details = [] } = error instanceof ApiError ? error : {};
   const messageOf = (): string => {
     if (isOfChange && isAway(error)) return text.unanswered;
     return isUnreachable ? text.unreachable : message;
@@ -32,6 +32,15 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   return (
     <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
       <Text size="sm">{messageOf()}</Text>
+      {details.length > 0 && (
+        <List size="sm">
+          {details.map((line) => (
+            <List.Item key={line} style={{ overflowWrap: 'anywhere' }}>
+              {line}
+            </List.Item>
+          ))}
+        </List>
+      )}
       {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
       {isOfOldSession && <SignInAgain onDone={onRetry} />}
       {onRetry !== undefined && !isOfOldSession && (

@@ -8,6 +8,7 @@ export interface Format {
   shortCount(value: number): string;
   /** The shortest exact form: `2M`, `128K`, but `8,192`. */
   exactCount(value: number): string;
+  /** With one decimal at most, and the minus sign of amounts. */
   percent(ratio: number): string;
   /** Date and time to the second in the display time zone. */
   instant(at: string): string;
@@ -52,7 +53,7 @@ export function formatOf(locale: string, zone: string): Format {
     count: (value) => number().format(value),
     shortCount: (value) => compact().format(value),
     exactCount: (value) => (value === Number(value.toPrecision(3)) ? compact().format(value) : number().format(value)),
-    percent: (ratio) => percent().format(ratio),
+    percent: (ratio) => percent().format(ratio).replace('-', '−'),
     instant: (at) => instant().format(new Date(at)),
     day: (at, timezone) =>
       new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: timezone }).format(new Date(at)),

@@ -21,12 +21,12 @@ export type AccountChanges = ReturnType<typeof createAccountChanges>;
 
 export function createAccountChanges({ accounts, ledger, rateLimits, principals, clock }: AccountChangesDependencies) {
   return {
-    /** With `too_many_models`, the rate limits would name too many models and nothing is changed. */
+    /** Changes an account. Returns `too_many_models`, and changes nothing, if the new rate limits would name too many models. */
     async change(
       accountId: string,
       { fields, rates, ...terms }: AccountChange,
     ): Promise<'done' | 'absent' | 'too_many_models'> {
-      // Rate limits change first, because the update of the account notifies the nodes.
+      // Rate limits are changed first: the update of the account notifies the nodes, which then read all changes.
       if (rates !== undefined) {
         if ((await accounts.findAccount(accountId)) === null) return 'absent';
         if ((await rateLimits.change({ accountId, keyId: null }, rates)) === 'too_many') return 'too_many_models';

@@ -6,7 +6,7 @@ const lockRow: Statement = {
   text: 'select from accounts where id = $1 for no key update',
 };
 
-/** Serializes the creation of keys in an account, so that each transaction counts earlier keys. Calls lock another row. */
+/** Locks the account's row, so that concurrent creations of keys run one after another and count each other's keys. */
 export async function lockAccountRow(transaction: DirectoryQueryable, accountId: string): Promise<void> {
   await transaction.query(lockRow, [accountId]);
 }

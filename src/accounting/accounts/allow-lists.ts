@@ -1,9 +1,9 @@
 import { type AddressRange, AddressRanges, parseAddressRange } from '../../lib/ip-address.ts';
 
 export interface AllowLists {
-  /** Canonical model ids, some of which might no longer be in the configuration; `null`: every model. */
+  /** Canonical ids of the allowed models, some of which may no longer be configured; `null`: every model. */
   readonly models: readonly string[] | null;
-  /** Address ranges as formatted by `formatAddressRange`; `null`: every network. */
+  /** Allowed address ranges in the format of `formatAddressRange`; `null`: every network. */
   readonly networks: readonly string[] | null;
 }
 
@@ -13,7 +13,7 @@ export type AllowListChange = { readonly [List in keyof AllowLists]?: AllowLists
 
 export const ALLOWED_MAX = 100;
 
-/** `null`: every network. Entries were validated when they were set; an invalid entry allows nobody. */
+/** Parses the allowed address ranges; `null`: every network. Entries were validated when they were set. An invalid one allows nobody. */
 export function allowedRanges(networks: readonly string[] | null): AddressRanges | null {
   if (networks === null) return null;
   return new AddressRanges(networks.map(parseAddressRange).filter((range): range is AddressRange => range !== null));

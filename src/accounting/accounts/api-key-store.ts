@@ -23,7 +23,7 @@ export const KEYS = selection({
   scopes: listColumn<KeyScope>('scopes'),
   /** The user who owns the key; `null`: the key belongs to the account. */
   userId: orNull(textColumn('user_id')),
-  /** Name of the owner who has left the account. */
+  /** Name of the user who owned the key and has left the account. */
   formerUserName: orNull(textColumn('former_user_name')),
 });
 
@@ -39,7 +39,7 @@ values ($1, $2, $3, $4, $5, $6, $7, $8::text[], $9::text[], $10::text[], $11, $1
 returning ${KEYS.list}`,
 };
 
-/** SQL expression: status of a key at an instant. A revoked key stays revoked after its expiry. */
+/** SQL: the status of a key at an instant. A revoked key stays `revoked` after its expiry. */
 const STATUS_AT = (at: string) => `case when revoked_at is not null then 'revoked'
   when expires_at <= ${at}::timestamptz then 'expired' else 'active' end`;
 
@@ -79,15 +79,15 @@ export interface NewKey {
   readonly scopes?: readonly KeyScope[] | undefined;
   /** Absent or `null`: the key belongs to the account. */
   readonly userId?: string | null;
-  /** Maximum number of keys of the user. If it is absent, only the limits of the account apply. */
+  /** Maximum number of keys per user. If it is absent, only the limits of the account apply. */
   readonly ownKeys?: OwnKeysLimit | undefined;
-  /** Whether another program created the key. If so, every node starts to look up keys of other formats. */
+  /** Whether the key was created by another program. From the first such key on, every node also looks up keys of other formats. */
   readonly isImported?: boolean;
   readonly isRevoked?: boolean;
   readonly at: Date;
 }
 
-/** Members that are absent or `null` do not filter. */
+/** Which keys a list contains. Members that are absent or `null` do not restrict it. */
 interface KeyFilter {
   readonly userId?: string | null;
   readonly status?: KeyStatus | null;
@@ -103,7 +103,7 @@ export interface ApiKeyStore {
   listKeys(accountId: string, beforeId: string | null, limit: number, filter?: KeyFilter): Promise<ApiKey[]>;
   /** Newest first, including revoked keys. */
   findOwnKeyIds(accountId: string, userId: string): Promise<string[]>;
-  /** Returns the account id, or `null` if the key does not exist. Every node drops the account's cached keys. */
+  /** Revokes a key. Returns its account id; `null` if the key does not exist. Every node drops the account's cached keys. */
   revokeKey(keyId: string, at: Date): Promise<string | null>;
   findKey(keyId: string): Promise<ApiKey | null>;
   /** Returns names by key id. Unknown ids are absent. */

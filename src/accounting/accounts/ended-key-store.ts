@@ -7,17 +7,17 @@ import { PartitionScan } from '../partitions/partition-scan.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 
 /**
- * Deletes keys some days after they ended, because an account can create and revoke keys all the time. A key with calls is kept
- * permanently.
+ * This file deletes keys some days after they were revoked or have expired, because an account can create and revoke keys all the time.
+ * Keys with calls are kept permanently.
  */
 
-/** Until an ended key is deleted, clients that still use it learn that it was revoked or has expired. */
+/** For this time, clients that still use the key learn that it was revoked or has expired. Then it is deleted. */
 export const ENDED_KEYS_KEPT_DAYS = 7;
 
 const PAGE_ROWS = 200;
 /** Maximum number of keys checked per run. The next run continues after the last of them. */
 const RUN_ROWS = 20_000;
-/** Maximum number of queue rows and of unresolved calls. Every page reads all of them. If there are more, no key is deleted. */
+/** Limits of usage queue rows and unresolved calls, which every page reads completely. If there are more, no key is deleted. */
 const QUEUED_MAX = 100;
 const UNRESOLVED_MAX = 1_000;
 
@@ -26,14 +26,14 @@ const readProgress: Statement = {
   text: 'select ended_at::text as ended_at, key_id as id from ended_keys_progress',
 };
 
-/** The condition prevents that a node moves the stored progress back. */
+/** Stores how far the deletion got. The condition prevents another node from moving this back. */
 const setProgress: Statement = {
   name: 'ended-keys.set-progress',
   text: `update ended_keys_progress set ended_at = $1::timestamptz, key_id = $2
 where (ended_at, key_id) < ($1::timestamptz, $2::text)`,
 };
 
-/** Whether the usage sums, which show the keys that have calls, are nearly complete. Scans the queue, which is short. */
+/** Whether the usage sums are nearly complete. They show which keys have calls. Scans the usage queue, which is short. */
 const selectReadiness: Statement = {
   name: 'ended-keys.select-readiness',
   text: `select b.is_done
@@ -41,7 +41,7 @@ const selectReadiness: Statement = {
 from usage_backfill b`,
 };
 
-/** Databases older than the baseline migration might lack the index. Citus rejects a statement that reads its catalog and two tables. */
+/** Whether the index calls_by_status exists: older databases may lack it. Separate, because Citus rejects catalogs next to two tables. */
 const selectIndexReadiness: Statement = {
   name: 'ended-keys.select-index-readiness',
   text: `select coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass('calls_by_status')), false) as is_ready`,
@@ -54,10 +54,10 @@ const selectFewUnresolved: Statement = {
 from (select from calls where status = 'unresolved' limit ${UNRESOLVED_MAX + 1}) c`,
 };
 
-/** SQL: whether a row exists, by one index lookup. For `exists`, PostgreSQL might hash all rows. */
+/** SQL: whether a row exists, by one index lookup. With `exists`, PostgreSQL might read and hash all rows. */
 const isThere = (from: string): string => `coalesce((select true from ${from} limit 1), false)`;
 
-/** In the order in which keys ended. Uses the index api_keys_by_end. */
+/** Selects ended keys in the order in which they ended. Uses the index api_keys_by_end. */
 export const selectEnded: Statement = {
   name: 'ended-keys.select',
   text: `select account_id, id, least(revoked_at, expires_at)::text as ended_at from api_keys
@@ -66,7 +66,9 @@ where (revoked_at is not null or expires_at is not null) and least(revoked_at, e
 order by least(revoked_at, expires_at), id limit ${PAGE_ROWS}`,
 };
 
-/** One statement, because calls move between these states. Uses usage_rollups_by_key, primary keys and calls_by_status. */
+/**
+ * Selects keys that calls refer to; one statement, because calls change state. Uses usage_rollups_by_key, primary keys, calls_by_status.
+ */
 export const selectNamed: Statement = {
   name: 'ended-keys.select-named',
   text: `with queued as materialized (
@@ -89,7 +91,7 @@ const deleteKeys: Statement = {
   text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
-/** Uses primary keys. */
+/** Deletes the limits of keys. Uses primary keys. */
 const deleteLimits: Statement = {
   name: 'ended-keys.delete-limits',
   text: `with limits as (
@@ -103,7 +105,7 @@ delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 interface EndedKey {
   account_id: string;
   id: string;
-  /** As text, because a JavaScript date drops the microseconds. */
+  /** Text keeps the microseconds, which a JavaScript date would drop. */
   ended_at: string;
 }
 
@@ -120,7 +122,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
     return true;
   }
 
-  /** Changes of limits take the same lock, so no limit can be set for a deleted key. */
+  /** Deletes the limits of keys under the account's lock. Changes of limits take the same lock, so a deleted key cannot get new limits. */
   const forget = (partition: PartitionPool, accountId: string, ids: readonly string[]): Promise<void> =>
     partition.transactionWithDirectory(async (transaction) => {
       await lockAccount(transaction, accountId);
@@ -136,18 +138,18 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
 
   return {
     /**
-     * Oldest first. Returns false if a wait for a lock timed out; the affected keys are left for a later run.
+     * Deletes ended keys, oldest first. Returns false if a lock timed out; a later run deletes those keys.
      *
      * @throws PartitionError of the first failed partition, after the other partitions are done.
      */
     async forgetEndedBefore(instantMs: number, signal: AbortSignal): Promise<boolean> {
       const walk = new PartitionScan(partitions);
       const telling = new Map<PartitionPool, boolean>();
-      /** The next run begins with the first skipped key. */
+      /** Whether a key was skipped. The next run then starts at this key. */
       let isLeft = false;
       let isAll = true;
 
-      /** One transaction per account, so that no account stays locked while others are processed. */
+      /** Runs one transaction per account, so that no account stays locked while others are processed. */
       async function forgetUnnamed(partition: PartitionPool, keys: readonly EndedKey[]): Promise<void> {
         const tells = telling.get(partition) ?? (await canTell(partition));
         telling.set(partition, tells);
@@ -193,7 +195,7 @@ export function createEndedKeyStore({ directory, partitions }: PlacedPools) {
         await forgetPage(page);
         if (signal.aborted) return isAll;
         last = page.at(-1) ?? last;
-        // The next run reads skipped and locked keys again.
+        // If keys were skipped or locked, the progress is not stored, so that the next run reads them again.
         if (isAll && !isLeft) await directory.query(setProgress, [last!.ended_at, last!.id]);
         isMore = page.length === PAGE_ROWS && !walk.isOver && !tellsNone();
       }

@@ -4,9 +4,9 @@ import type { Clock } from '../../lib/clock.ts';
 const TRUST_MS = 60_000;
 
 /**
- * Keys of other formats are looked up only if the directory has imported keys.
+ * Tracks whether the directory has imported keys. Only then are keys of other formats looked up.
  *
- * @param read if it fails, the last known value is used, at first true
+ * @param read reads this from the directory; if it fails, the last known value is used, at first true
  */
 export function createImportedKeys(
   read: (signal: AbortSignal) => Promise<boolean>,
@@ -16,7 +16,7 @@ export function createImportedKeys(
   let known = true;
   let trustedUntilMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | null = null;
-  /** Incremented by `forget`, because the result of a pending read might be outdated. */
+  /** Incremented by `forget`. A read that was pending at that time may return an outdated result. */
   let generation = 0;
 
   async function readAgain(): Promise<boolean> {

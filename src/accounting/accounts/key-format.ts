@@ -24,7 +24,7 @@ export function hashApiKey(key: string): Buffer {
   return hashSecretText(key);
 }
 
-/** The beginning of a key that lists show, such as `sk-fg-Ab12…`. Imported keys can be short: at most a third is shown. */
+/** The beginning of a key, such as `sk-fg-Ab12…`, which lists show. Of an imported key, which may be short, it is at most a third. */
 export function displayPrefix(key: string): string {
   if (key.startsWith(KEY_PREFIX)) return shownPrefix(KEY_PREFIX, key);
   return `${key.slice(0, Math.min(Math.floor(key.length / 3), IMPORTED_SHOWN_CHARS_MAX))}…`;

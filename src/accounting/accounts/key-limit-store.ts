@@ -6,7 +6,7 @@ import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Limits that users set for keys and members. `accounting/reservations/` counts their use. */
+/** This file stores the limits that users set for keys and members. `accounting/reservations/` counts their use. */
 
 const noneOf = <Limits extends object>({ fields }: TableColumns<Limits>): Limits =>
   Object.fromEntries(Object.keys(fields).map((field) => [field, null])) as Limits;
@@ -20,9 +20,9 @@ export type KeyLimitChange = ChangeOf<KeyLimits>;
 export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
-  /** Returns all limits of the key or member; `null` if the account does not exist. The caller has checked that the owner exists. */
+  /** Changes limits and returns all of them; `null` if the account does not exist. The caller must have checked that the owner exists. */
   change(accountId: string, ownerId: string, change: ChangeOf<Limits>): Promise<Limits | null>;
-  /** Limits by owner id. Owners without a row are absent. */
+  /** Returns limits by owner id. Owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
 

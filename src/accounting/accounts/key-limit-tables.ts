@@ -12,7 +12,7 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/** A row whose `key_id` is a user id limits that member across all keys. It is kept when the member leaves, in case the member returns. */
+/** Prefix of user ids. A row with a user id as `key_id` limits this member across all keys; it stays when the member leaves. */
 
 const USER_ID_PREFIX = 'usr_';
 
@@ -34,13 +34,13 @@ const CAPS = {
 export const LIMITS = tableColumns(CAPS);
 export type KeyLimits = RowOf<typeof LIMITS>;
 
-/** The allowed models of keys are in the directory. */
+/** Limits of members. Unlike the allowed models of keys, which are in the directory, those of members are in this table. */
 export const MEMBER_LIMITS = tableColumns({ ...CAPS, allowedModels: orNull(listColumn('allowed_models')) });
 export type MemberLimits = RowOf<typeof MEMBER_LIMITS>;
 
 const PERIODS = {
   dayBeganAtMs: instantColumn('day_began_at'),
-  /** Number of the counted day. A reservation stores it to identify the day that counts the call. */
+  /** Number of the day that the counter counts. A reservation stores it, so that its end counts in the same day. */
   dayNo: countColumn('day_no'),
   weekBeganAtMs: instantColumn('week_began_at'),
   weekNo: countColumn('week_no'),
@@ -48,7 +48,7 @@ const PERIODS = {
   monthNo: countColumn('month_no'),
 };
 
-/** Use that a replacement key takes over. */
+/** Counters that a new key inherits from the key that it replaces. */
 const USED = {
   spentNano: bigintColumn('spent_nano'),
   weekSpentNano: bigintColumn('week_spent_nano'),
@@ -59,10 +59,10 @@ const USED = {
 
 interface KeyCounterTerms {
   readonly counter: string;
-  /** `null`: the counter has no period. */
+  /** The period after which the counter starts over; `null`: never. */
   readonly period: 'day' | 'week' | 'month' | null;
   readonly of: 'charges' | 'calls';
-  /** Name in `counted_before`, the use taken over from a replaced key. No record of the new key contains that use. */
+  /** Name of the counter in `counted_before`, which has the use inherited from a replaced key. Records of the new key do not contain it. */
   readonly before: string;
 }
 
@@ -87,7 +87,7 @@ export const TAKEN_OVER = tableColumns({ ...CAPS, ...PERIODS, ...USED });
 const OWN = {
   reservedNano: bigintColumn('reserved_nano'),
   inFlight: countColumn('in_flight'),
-  /** Number of calls that this row has counted. Each call record contains its number. */
+  /** Number of calls that this row has counted. Each call record stores the number of its call. */
   useNo: countColumn('use_no'),
 };
 

@@ -12,7 +12,7 @@ const selectOwnKeyIds: Statement = {
 };
 
 export const ACTIVE_KEYS_MAX = 1_000;
-/** Includes replacements. Each key occupies a row for some days (`ended-key-store.ts`). */
+/** Maximum number of keys, replacements included, that an account can create per day. Each occupies a row for days. */
 export const KEYS_A_DAY_MAX = 1_000;
 
 const countKeys: Statement = {
@@ -41,7 +41,7 @@ export interface OwnKeysLimit {
   readonly keysMax: number;
 }
 
-/** `own`: keys of the user; `active`: usable keys of the account; `made`: keys created in a day. */
+/** A limit on the number of keys. `own`: keys of a user; `active`: usable keys of an account; `made`: keys created in a day. */
 export type KeysLimit = 'own' | 'active' | 'made';
 
 export class TooManyKeysError extends Error {
@@ -58,10 +58,10 @@ const selectMembership: Statement = {
   text: 'select from memberships where account_id = $1 and user_id = $2',
 };
 
-/** The owner or the creator of the key is not a member of the account. */
+/** Thrown if the owner or the creator of a key is not a member of the account. */
 export class NoMemberError extends Error {}
 
-/** Requires the lock of the account's row, which the removal of a member also takes. @throws NoMemberError */
+/** Checks that a user is a member, with the account's row locked. The removal of a member also locks it. @throws NoMemberError */
 export async function requireMembership(
   transaction: DirectoryQueryable,
   accountId: string,

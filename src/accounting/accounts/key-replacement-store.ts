@@ -8,7 +8,7 @@ import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** The replaced key never gets a later expiry. With no time left it is revoked instead, because clocks of nodes differ. */
+/** Ends the replaced key at a new expiry, but not after its own. Without any time left, it is revoked, because node clocks differ. */
 const endKey: Statement = {
   name: 'keys.end-replaced',
   text: `update api_keys set
@@ -34,13 +34,13 @@ const COUNTED_BEFORE = [
   ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
 ].join(', ');
 
-/** A separate statement, because Citus does not allow this function in a statement that inserts what it reads. */
+/** Reads the counters of the old key. Separate, because Citus does not allow this function in a statement that inserts what it reads. */
 const selectCounted: Statement = {
   name: 'keys.select-counted',
   text: `select jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits where account_id = $1 and key_id = $2`,
 };
 
-/** Call records of the counted use refer to the old key, so the new key stores the use as `counted_before`. */
+/** Copies limits and counters to the new key. Call records of earlier use name the old key, so the copy stores this as `counted_before`. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
   text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
@@ -61,9 +61,9 @@ export interface KeyReplacement {
   readonly id: string;
   readonly keyHash: Buffer;
   readonly prefix: string;
-  /** `null`: the new key does not expire. */
+  /** When the new key expires; `null`: never. */
   readonly expiresAt: Date | null;
-  /** Milliseconds for which the old key stays valid. */
+  /** How long the old key stays valid, in milliseconds. */
   readonly keepOldMs: number;
   readonly ownKeys?: OwnKeysLimit | undefined;
   readonly at: Date;
@@ -73,7 +73,7 @@ export type KeyReplacementStore = ReturnType<typeof createKeyReplacementStore>;
 
 export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'partitions'>) {
   return {
-    /** Returns `null` if the replaced key does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
+    /** Replaces a key. Returns `null` if it does not exist, is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(replacement: KeyReplacement): Promise<{ readonly key: ApiKey; readonly replaced: ApiKey } | null> {
       const { accountId, keyId, id, keyHash, prefix, expiresAt, keepOldMs, ownKeys, at } = replacement;
       const until = new Date(at.getTime() + keepOldMs);

@@ -1,4 +1,4 @@
-/** `calls` allows the public endpoints, `account` the account API. */
+/** What a key may access. `calls`: the public endpoints; `account`: the account API. */
 export const KEY_SCOPES = ['calls', 'account'] as const;
 
 export type KeyScope = (typeof KEY_SCOPES)[number];

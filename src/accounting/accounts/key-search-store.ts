@@ -53,7 +53,7 @@ where k.key_hash = $1`,
 };
 
 /**
- * The matching keys are read before they are sorted: a backward scan of ids would read every key if few match. Uses the index
+ * Reads all matching keys before sorting, because a backward scan of ids would read every key if few match. Uses the index
  * api_keys_by_prefix.
  */
 const findByPrefix: Statement = {

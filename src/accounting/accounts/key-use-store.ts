@@ -11,7 +11,7 @@ const USES = tableColumns({
 });
 export type KeyUse = RowOf<typeof USES>;
 
-/** In the order of the primary key, so that nodes that write the same keys do not deadlock. */
+/** Records the last use of keys, in the order of the primary key, so that nodes that write the same keys do not deadlock. */
 const recordUses: Statement = {
   name: 'key-uses.record',
   text: `insert into key_uses as k (account_id, key_id, last_used_at)
@@ -33,7 +33,7 @@ export function createKeyUseStore(database: PartitionPool) {
     async record(uses: readonly KeyUse[]): Promise<void> {
       await database.query(recordUses, [USES.rows.parameter(uses)]);
     },
-    /** Last uses by key id. Keys without a use are absent. */
+    /** Returns the last use of keys by key id. Keys that were never used are absent. */
     async find(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, Date>> {

@@ -4,17 +4,17 @@ import type { KeyUse, KeyUseStore } from './key-use-store.ts';
 interface KeyUsesOptions {
   readonly store: Pick<KeyUseStore, 'record'>;
   readonly clock: Clock;
-  /** Minimum time between two writes of the same key. */
+  /** Minimum time between two writes for the same key. */
   readonly everyMs?: number;
-  /** Uses are collected for this time before one write. */
+  /** How long uses are collected before they are written together. */
   readonly gatherMs?: number;
 }
 
 const EVERY_MS = 60_000;
 const GATHER_MS = 1_000;
-/** If more keys are in use, some are written more often. */
+/** Maximum number of remembered writes. If more keys are in use, some are written more often than necessary. */
 const NOTED_MAX = 100_000;
-/** If more keys wait, they are recorded at their next use. */
+/** Maximum number of keys that wait to be written. Further ones are recorded at their next use. */
 const WAITING_MAX = 1_000;
 
 /** Records when keys were last used, for display only. A failed write is dropped, because the next use of the key replaces it. */

@@ -8,7 +8,7 @@ import type { KeyLimits } from './key-limit-tables.ts';
 import { announceChange } from './principal-change-store.ts';
 import { NO_RATE_LIMITS, orTooMany, type RateLimitChange, type RateLimits, setRateLimits } from './rate-limit-store.ts';
 
-/** One transaction changes the key in the directory and its limits in the account's partition. */
+/** Updates a key in the directory. The same transaction changes its limits in the account's partition. */
 
 const updateKey: Statement = {
   name: 'keys.update',
@@ -53,14 +53,14 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
         };
       });
     },
-    /** Returns `null` if the key does not exist; `too_many` if the rate limits would name too many models. */
+    /** Changes a key. Returns `null` if it does not exist; `too_many` if its rate limits would name too many models. */
     async change(
       { accountId, id: keyId }: Pick<ApiKey, 'accountId' | 'id'>,
       { limits, rates, allowed = {}, name }: KeyChange,
     ): Promise<ApiKey | 'too_many' | null> {
       const pool = await partitions.of(accountId);
       const changed = pool.transactionWithDirectory(async (transaction) => {
-        // The deletion of keys takes the same lock, so the key exists while its limits are set.
+        // Locks the account, as the deletion of keys does, so that the key still exists when its limits are set.
         if (limits !== undefined || rates !== undefined) await lockAccount(transaction, accountId);
         const { models, networks } = allowed;
         const values = [models !== undefined, arrayOrNull(models), networks !== undefined, arrayOrNull(networks)];

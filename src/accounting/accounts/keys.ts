@@ -21,7 +21,7 @@ type ImportedKeyText = Required<Pick<NewKey, 'keyHash' | 'prefix' | 'isRevoked'>
 
 type AskedReplacement = Pick<KeyReplacement, 'accountId' | 'keyId' | 'expiresAt' | 'keepOldMs' | 'ownKeys'>;
 
-/** `text` is the secret, which is not stored. */
+/** A new key. `text` is the secret, which the gateway does not store. */
 interface MadeKey {
   readonly key: ApiKey;
   readonly text: string;
@@ -39,7 +39,7 @@ interface KeysDependencies {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/** Every node drops the account's cached keys after a change; this node drops them before the change returns. */
+/** Creates, changes and revokes keys. After a change, every node drops the account's cached keys; this node does so before it returns. */
 export function createKeys(dependencies: KeysDependencies) {
   const { accounts, keysWithLimits, keyReplacements, principals, clock, ids, fillRandom } = dependencies;
 
@@ -67,13 +67,13 @@ export function createKeys(dependencies: KeysDependencies) {
     /** @throws TooManyKeysError; StatementError if another key has the same hash. */
     makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
       insert(asked, { ...text, id: ids.next('key'), isImported: true }),
-    /** Returns `null` if the key no longer exists. With `too_many`, the rate limits would name too many models and nothing is changed. */
+    /** Changes a key. Returns `null` if it no longer exists; `too_many`, changing nothing, if rate limits would name too many models. */
     async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
       const changed = await keysWithLimits.change(key, change);
       principals.forget(key.accountId);
       return changed;
     },
-    /** Returns `null` if the replaced key is revoked or has expired. @throws TooManyKeysError, NoMemberError */
+    /** Replaces a key. Returns `null` if it is revoked or has expired. @throws TooManyKeysError, NoMemberError */
     async replace(asked: AskedReplacement): Promise<(MadeKey & { readonly replaced: ApiKey }) | null> {
       const { text, stored } = makeText();
       const done = await keyReplacements.replace({ ...asked, ...stored, at: now() });

@@ -9,9 +9,9 @@ import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 const LIMITED = selection({
   isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
   isRateLimited: booleanColumn(`${IS_RATE_LIMITED} as is_rate_limited`),
-  /** The owner of the key, if the account limits this member; otherwise `null`. */
+  /** The user who owns the key, if the account limits this member; otherwise `null`. */
   memberId: orNull(textColumn(`case when coalesce(${LIMITS.of('m')}) is not null then k.user_id end as member_id`)),
-  /** `null`: every model. */
+  /** The models that the member may use; `null`: every model. */
   memberModels: selection({ allowedModels: orNull(listColumn('allowed_models')) })
     .from('m')
     .to(({ allowedModels }) => allowedModels),
@@ -19,7 +19,7 @@ const LIMITED = selection({
 
 export type KeyLimitation = RowOf<typeof LIMITED>;
 
-/** In the order of the given keys. Uses primary keys. */
+/** Selects the limits of keys, in the order of the given keys. Uses primary keys. */
 const selectLimited: Statement = {
   name: 'accounts.select-limited',
   text: `select ${LIMITED.list}
@@ -38,7 +38,7 @@ export interface LookedUpKey {
 export type LimitedKeyStore = ReturnType<typeof createLimitedKeyStore>;
 
 export const createLimitedKeyStore = (partition: PartitionPool) => ({
-  /** In the order of the given keys. Results can be cached, because nodes are notified of every change. */
+  /** Returns limits in the order of the given keys. They can be cached, because every change notifies the nodes. */
   async find(keys: readonly LookedUpKey[], signal?: AbortSignal): Promise<readonly KeyLimitation[]> {
     const names = fieldsOf(keys, 'accountId', 'keyId', 'userId');
     return LIMITED.all(await partition.query(selectLimited, names, signal));

@@ -5,7 +5,7 @@ import type { KeyLimitation, LimitedKeyStore, LookedUpKey } from './limited-key-
 
 export type LimitedKeys = ReturnType<typeof createLimitedKeys>;
 
-/** Concurrent lookups in the same partition share one statement. */
+/** Looks up the limits of keys. Concurrent lookups in the same partition share one statement. */
 export function createLimitedKeys(store: LimitedKeyStore, questions: Questions) {
   const lookUps = new ItemBatcher<LookedUpKey, KeyLimitation>({
     run: questions.guard((keys, { signal }) => store.find(keys, signal)),

@@ -23,21 +23,21 @@ export interface Principal {
   readonly keyId: string;
   readonly keyPrefix: string;
   readonly isKeyLimited: boolean;
-  /** The owner of the key, if the account limits this member; otherwise `null`. */
+  /** The user who owns the key, if the account limits this member; otherwise `null`. */
   readonly memberId: string | null;
-  /** Canonical model ids; `null`: every model. */
+  /** Canonical ids of the models that the key may use; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
   readonly memberModels: ReadonlySet<string> | null;
   readonly accountModels: ReadonlySet<string> | null;
-  /** The group of the account; `null`: none. Its own list of models is in the catalog. */
+  /** The group of the account; `null`: none. The group's own list of models is in the catalog. */
   readonly groupId: string | null;
-  /** `null`: every network. */
+  /** The networks from which the key may be used; `null`: every network. */
   readonly allowedNetworks: AddressRanges | null;
   readonly isRateLimited: boolean;
-  /** If false, the key reads the remainder of its own budgets instead. */
+  /** Whether the key may read the balance. Otherwise it reads what remains of its own budgets. */
   readonly seesBalance: boolean;
   readonly mayCall: boolean;
-  /** Whether the gateway has no other account. The value can change while a call runs. */
+  /** Whether this is the only account of the gateway. The value can change while a call runs. */
   readonly isOnlyAccount: boolean;
 }
 
@@ -50,7 +50,7 @@ interface CachedStatus {
 }
 
 const MALFORMED = 'The API key is malformed. Keys begin with sk-fg- and have 44 characters.';
-/** In keys. Each entry of an allow-list counts as one more key. */
+/** Capacity of the cache in keys. Each entry of an allow-list counts like a key. */
 const CACHED_KEYS_MAX = 100_000;
 const TRUST_MS = 60_000;
 
@@ -58,7 +58,7 @@ interface PrincipalsOptions {
   readonly store: KeyStatusStore;
   readonly limitedKeys: LimitedKeys;
   readonly partitions: Pick<KnownPartitions, 'note'>;
-  /** Notifications cover the whole database server, so this subscription also receives those of partitions. */
+  /** PostgreSQL sends notifications to the whole server, so this subscription also receives those that partitions send. */
   readonly directory: Pick<DirectoryDatabase, 'subscribe'>;
   readonly questions: Questions;
   readonly clock: Clock;
@@ -70,11 +70,11 @@ export type Principals = Awaited<ReturnType<typeof createPrincipals>>;
 /** Caches the status of keys (contract 5). A node that misses notifications detects this within four seconds and then reads every key. */
 export async function createPrincipals(options: PrincipalsOptions) {
   const { store, limitedKeys, partitions, directory, questions, clock, onUse } = options;
-  // With `max`, the cache would allocate memory for all entries at once.
+  // A limit by size, because `max` would allocate memory for all entries in advance.
   const cache = new LRUCache<string, CachedStatus>({ maxSize: CACHED_KEYS_MAX, sizeCalculation: sizeOf });
-  /** Incremented whenever entries are dropped. The result of a pending lookup might be outdated and is not cached. */
+  /** Incremented whenever entries are dropped. A lookup that was pending then may be outdated, so its result is not cached. */
   let generation = 0;
-  /** True once a lookup has found that several accounts exist. Cached values of `isOnlyAccount` are then ignored. */
+  /** Whether several accounts were found. From then on, cached values of `isOnlyAccount` are ignored. */
   let hasSeveralAccounts = false;
 
   const lookUps = new ItemBatcher<Buffer, KeyStatus | null>({
@@ -141,7 +141,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
     }
     if (!status.isOnlyAccount) hasSeveralAccounts = true;
     partitions.note(status.accountId, status.partition);
-    // Limits are read after the key, so that limits committed in the same transaction as the key are visible.
+    // Limits are read after the key, so that limits that were committed together with the key are found.
     const limitation = await limitedKeys.find(status);
     const found = { status, principal: toPrincipal(status, limitation, keyPrefix), readAtMs };
     if (generation === generationBefore) cache.set(keyHash, found);
@@ -169,7 +169,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
 
   return {
     /**
-     * Throws some errors synchronously and rejects with others.
+     * Authenticates a key. Some errors are thrown at once; others reject the promise.
      *
      * @param noted receives the principal even if the key is refused
      * @throws GatewayError `invalidApiKey`, whose message states the reason, or `databaseDown`.
@@ -188,10 +188,10 @@ export async function createPrincipals(options: PrincipalsOptions) {
         return lookUpUnknown(key, keyHash, noted);
       });
     },
-    /** `null` if the key is not cached. A refused key has a principal, too. */
+    /** Returns the cached principal of a key, also of a refused one; `null` if the key is not cached. */
     tenantOf: (keyHash: string): Principal | null => cache.get(keyHash)?.principal ?? null,
     isCached: (keyHash: string): boolean => cache.get(keyHash) !== undefined,
-    /** Affects this node; the database notifies the other nodes. */
+    /** Drops cached keys on this node. The database notifies the other nodes. */
     forget,
     close: (): Promise<void> => subscription.close(),
     get isNotified(): boolean {

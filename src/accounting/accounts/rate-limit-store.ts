@@ -6,14 +6,14 @@ import { lockAccount } from '../ledger/account-lock-store.ts';
 import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { announceChange } from './principal-change-store.ts';
 
-/** Limits per minute that users set. `accounting/reservations/` counts their use. */
+/** This file stores limits per minute that users set. `accounting/reservations/` counts their use. */
 
 const MAXIMA = tableColumns({
   requestsMax: orNull(countColumn('requests_max')),
   tokensMax: orNull(countColumn('tokens_max')),
 });
 
-/** Per minute; `null`: unlimited. */
+/** Limits per minute; `null`: unlimited. */
 export type RateMaxima = RowOf<typeof MAXIMA>;
 
 const PLACED = selection({
@@ -23,7 +23,7 @@ const PLACED = selection({
   maxima: MAXIMA,
 });
 
-/** The inherited maxima apply to all models together. */
+/** Limits per minute of an account or a key. The inherited members apply to all models together. */
 export interface RateLimits extends RateMaxima {
   /** Separate limits of single models, by canonical model id. */
   readonly models: ReadonlyMap<string, RateMaxima>;
@@ -46,7 +46,7 @@ interface RateOwner {
   readonly keyId: string | null;
 }
 
-/** SQL: whether a key `k` or its account has limits per minute. */
+/** SQL: whether a key `k` or its account has limits per minute of its own. */
 export const IS_RATE_LIMITED = `exists (
     select from rate_limits r where r.account_id = k.account_id and r.key_id in ('', k.id)
       and (r.requests_max is not null or r.tokens_max is not null)
@@ -64,7 +64,7 @@ on conflict (account_id, key_id, model) do update
   set requests_max = excluded.requests_max, tokens_max = excluded.tokens_max`,
 };
 
-/** A row that counts use is kept: it might be the bucket of a limit from the configuration or of a model alias. */
+/** Deletes rows without limits, except those that count use: they may be buckets for a configured limit or for an alias of a model. */
 const deleteEmpty: Statement = {
   name: 'rate-limits.delete-empty',
   text: `delete from rate_limits
@@ -83,7 +83,7 @@ export type RateLimitStore = ReturnType<typeof createRateLimitStore>;
 
 export function createRateLimitStore(database: PartitionPool) {
   return {
-    /** Returns all limits. With `too_many`, nothing is changed. After a change, every node drops its cached keys of the account. */
+    /** Changes limits and returns all of them; `too_many`: nothing was changed. After a change, nodes drop the account's cached keys. */
     change: (owner: RateOwner, change: RateLimitChange): Promise<RateLimits | 'too_many'> =>
       orTooMany(
         database.transaction(async (transaction) => {
@@ -92,10 +92,10 @@ export function createRateLimitStore(database: PartitionPool) {
           return limits;
         }),
       ),
-    /** Limits by account id. Accounts without limits are absent. */
+    /** Returns limits by account id. Accounts without limits are absent. */
     ofAccounts: (accountIds: readonly string[]): Promise<ReadonlyMap<string, RateLimits>> =>
       readLimits(database, accountIds, [''], (row) => row.accountId),
-    /** Limits by key id. Keys without limits are absent. */
+    /** Returns limits by key id. Keys without limits are absent. */
     ofKeys(
       keys: readonly { readonly accountId: string; readonly id: string }[],
     ): Promise<ReadonlyMap<string, RateLimits>> {

@@ -15,12 +15,12 @@ const ACCOUNTS = selection({
   verified: booleanColumn('verified'),
   status: textColumn<AccountStatus>('status'),
   statusReason: orNull(textColumn('status_reason')),
-  /** `null`: the status has never changed. */
+  /** `null`: the account has had the same status since its creation. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
-  /** `null`: none. The configuration may no longer contain the group. */
+  /** Id of the account's group, which may no longer be configured; `null`: none. */
   groupId: orNull(textColumn('group_id')),
-  /** Canonical model ids; `null`: every model. */
+  /** Canonical ids of the models that the account may use; `null`: every model. */
   allowedModels: orNull(listColumn('allowed_models')),
   createdAt: dateColumn('created_at'),
 });
@@ -66,7 +66,7 @@ const listOfGroup: Statement = {
   text: `select id from accounts where group_id = $1::text and ($2::text is null or id < $2) order by id desc limit $3::int`,
 };
 
-/** Reads one index entry per group for its name, then at most `$1` of its accounts. Uses accounts_by_group. */
+/** Counts accounts per group, at most `$1` each. Finds each group by one index entry. Uses accounts_by_group. */
 const countByGroup: Statement = {
   name: 'accounts.count-by-group',
   text: `with recursive named as (
@@ -87,7 +87,7 @@ const selectListed: Statement = {
 };
 
 interface AccountFilter {
-  /** An account id, or a part of the name or e-mail address, ignoring case. */
+  /** Finds an account by its id, or accounts by a part of their name or e-mail address, ignoring case. */
   readonly search?: string | undefined;
   readonly name?: string | undefined;
   readonly groupId?: string | undefined;
@@ -98,7 +98,7 @@ export interface AccountFields {
   readonly email?: string | undefined;
   readonly verified?: boolean | undefined;
   readonly status?: AccountStatus | undefined;
-  /** If it is absent, the new status has no reason. */
+  /** Why the status is changed; absent: without a reason. */
   readonly statusReason?: string | undefined;
   readonly membersSeeBalance?: boolean | undefined;
   readonly groupId?: string | null | undefined;
@@ -111,7 +111,7 @@ export function createAccountStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'accounts');
   return {
     ...createApiKeyStore(database),
-    /** Returns `null` if the account does not exist. Every node drops the account's cached keys. */
+    /** Changes an account. Returns `null` if it does not exist. Every node drops the account's cached keys. */
     updateAccount: (id: string, change: AccountFields, at: Date): Promise<Account | null> =>
       database.transaction(async (transaction) => {
         const values = [change.name ?? null, change.email ?? null, change.verified ?? null, change.status ?? null];
@@ -129,7 +129,7 @@ export function createAccountStore(database: DirectoryPool) {
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);
       }),
-    /** The number of accounts of each group that has any, up to a maximum. */
+    /** Returns the number of accounts of each group that has any, counted up to a maximum. */
     async countByGroup(accountsMax: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ id: string; accounts: number }>(countByGroup, [accountsMax]);
       return new Map(rows.map(({ id, accounts }) => [id, accounts]));
@@ -138,7 +138,7 @@ export function createAccountStore(database: DirectoryPool) {
     findNames: (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => namesOf(database, selectNames, ids),
     findAccount: async (id: string): Promise<Account | null> =>
       ACCOUNTS.first(await database.query(selectAccount, [id])),
-    /** Newest first. At the time limit, returns the accounts found so far and where to continue. */
+    /** Lists accounts, newest first. At the time limit, returns those found so far and where to continue. */
     async listAccounts(
       { search: part, name, groupId }: AccountFilter,
       beforeId: string | null,

@@ -4,8 +4,8 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * One transaction creates an account in the directory and its balance in a partition; neither is ever deleted. Therefore accounts are read
- * before the snapshot of the balances, and accounts of unmatched balances are read again after it.
+ * Selects accounts of the directory. An account is created together with its balance in a partition, and neither is ever deleted. So the
+ * audit reads accounts before the snapshot of balances, and the accounts of unmatched balances again after it.
  */
 
 const selectAccounts: Statement = {
@@ -20,7 +20,7 @@ from unnest($1::text[]) as v (id)
 where not exists (select from balances b where b.account_id = v.id) limit ${BREACHES_MAX}`,
 };
 
-/** Selects balances of the range whose accounts are not in $3. */
+/** Selects balances of the range whose accounts are not among the ids in $3. */
 const selectUnknown: Statement = {
   name: 'audit.select-unknown-balances',
   text: `select b.account_id as id from balances b left join unnest($3::text[]) as v (id) on v.id = b.account_id
@@ -45,7 +45,7 @@ export async function readAccounts(
   return rows.map(({ id }) => id);
 }
 
-/** `unknown`: accounts of balances that are not among the given ids. */
+/** Compares accounts with balances. `unknown`: accounts of balances that are not among the given ids. */
 export async function compareBalances(
   partition: PartitionQueryable,
   { after, upTo }: AccountRange,

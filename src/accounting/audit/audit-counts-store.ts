@@ -4,9 +4,9 @@ import { placeSql } from '../counts/counted-use.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** Compares the counters of limits with sums of records, each of which states the counters that include it (`counts/counted-use.ts`). */
+/** This file compares counters of limits with sums of records, which state the counters that include them (`counts/counted-use.ts`). */
 
-/** `period` is `null` for a total. An incorrect counter violates `invariant`. */
+/** What a counter counts. `period`: when it starts over; `null`: never. `invariant`: what an incorrect counter violates. */
 interface CounterTerms {
   readonly of: 'charges' | 'calls' | 'tokens' | 'records';
   readonly period: 'day' | 'week' | 'month' | 'period' | null;
@@ -30,7 +30,7 @@ const COUNTERS = {
   ...OTHERS,
 } as { readonly [Name in Counter]: CounterTerms };
 
-/** SQL: the description of a counter `c` in findings. `c.place` ends with the start of the counted period in epoch milliseconds. */
+/** SQL: how findings describe a counter `c`. `c.place` ends with the start of the counted period in epoch milliseconds. */
 function wordsSql({ of, period }: CounterTerms): string {
   const counted = of === 'charges' ? 'spent' : of;
   if (period === null) return `'${of === 'charges' ? `${counted} in all` : counted}'`;
@@ -45,16 +45,16 @@ const caseOf = (sqlOf: (terms: CounterTerms) => string): string =>
 
 interface CounterSql {
   readonly counter: Counter;
-  /** The day, week, month or plan period that the counter counts; empty if the counter counts in total. */
+  /** The day, week, month or plan period that is counted now; empty for a counter that never starts over. */
   readonly place: string;
   readonly stored: string;
-  /** Names of the period and the amount in `counted_before`. */
+  /** Names of the period and of the amount within `counted_before`, the use inherited from a replaced key. */
   readonly before: readonly [place: string | null, amount: string] | null;
   /** SQL: the amount that calls in flight add to the counter. */
   readonly inFlight?: string;
 }
 
-/** SQL: one row for each counter of a table row. `known` is the counted amount that no record contains. */
+/** SQL: one row for each counter in a table row. `known`: the part of the counter that no record explains. */
 function countersOf(row: string, counters: readonly CounterSql[]): string {
   const rows = counters.map(({ counter, place, stored, before, inFlight = '0' }) => {
     const known = before === null ? '0' : beforeSql(row, before, place);
@@ -107,7 +107,7 @@ const OF_SUBSCRIPTION: readonly CounterSql[] = [
   { counter: 'uses', place: '', stored: 's.use_no', before: null },
 ];
 
-/** SQL: the amount that dropped records add to a counter `v` of an owner. */
+/** SQL: the part of a counter `v` that comes from records that retention has dropped. */
 const dropped = (row: string, owner: string): string => `coalesce((
     select sum(d.amount) from dropped_uses d join dropped_months m on m.month = d.dropped_in and m.dropped_at is not null
     where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
@@ -127,8 +127,8 @@ const KEY_CALLS = KEY_COUNTERS.filter(({ of }) => of === 'calls')
   .join(',\n      ');
 
 /**
- * An empty owner id means the account itself. Charges and calls are grouped by owner and period first, because no counter counts past
- * periods. Uses primary keys and the index of dropped_uses by account.
+ * Compares all counters of a range of accounts. An empty owner id means the account. Charges and calls are first grouped by owner and
+ * period, because each counter counts one period only. Uses primary keys and the index of dropped_uses by account.
  */
 export const auditCounters: Statement = {
   name: 'audit.counters',

@@ -22,31 +22,31 @@ interface FoundIn {
 /** Maximum number of listed violations per invariant. */
 export const BREACHES_MAX = 100;
 
-/** By the ids that statements use. Results are listed in this order. */
+/** Invariants by the ids that SQL statements use, in the order in which results list them. */
 const INVARIANTS = {
   'account-balances': 'every account has a balance, and every balance has an account',
   'balance-sum': 'the balance is the sum of the ledger entries',
   'reserved-sum': 'reserved money is the sum of the open reservations',
-  'entry-chain': 'entries are numbered without gaps and carry the balance forward',
+  'entry-chain': 'ledger entries are numbered without gaps, and each continues from the balance of the entry before it',
   'last-entry': 'the last entry number of every balance matches the ledger',
   'settled-calls': 'every settled call has a ledger entry with its charge',
   'charge-calls': 'every charge belongs to a call',
-  'dropped-calls': 'the charges of dropped call records equal the sums recorded when they were dropped',
+  'dropped-calls': 'for months whose call records were dropped, the stored sums equal the charges in the ledger',
   'unresolved-charges':
-    'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains',
+    'unresolved calls have no charge, resolved calls are charged at most their reserved amount, and all other records have no reserved amount',
   refunds: 'every refund belongs to a charged call of the same account, and refunds never exceed its charge',
   'recorded-prices': 'the price list of every call record is stored',
   'plan-in-flight': 'subscriptions correctly count their coding calls in flight',
   'plan-reserved-tokens':
     'subscriptions correctly count the tokens that calls in flight have reserved in the current period',
   'plan-slots': 'subscriptions correctly count the slots of their five-hour windows',
-  'key-in-flight': 'limited keys correctly count their calls in flight and the amounts reserved by these calls',
+  'key-in-flight': 'keys with limits correctly count their calls in flight and the amounts reserved by these calls',
   'account-spending': 'accounts correctly count their charges of the current day',
   'plan-week': 'subscriptions correctly count the calls of the current week',
   'plan-period': 'subscriptions correctly count the tokens of the current period',
-  'key-calls': 'limited keys correctly count the calls of the current day',
-  'key-spending': 'limited keys correctly count their charges by day, week and month, and in total',
-  'use-numbers': 'subscriptions and limited keys correctly count the records of their calls',
+  'key-calls': 'keys with limits correctly count the calls of the current day',
+  'key-spending': 'keys with limits correctly count their charges by day, week and month, and in total',
+  'use-numbers': 'the call records agree with the counters of subscriptions and keys with limits',
   'coding-charges': 'a coding call has no charge',
   'ended-reservations': 'an ended call has no reservation',
   vouchers:

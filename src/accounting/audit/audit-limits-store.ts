@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** Compares limits with calls in flight, and refunds with charges. An account has few of both. */
+/** This file compares limits with calls in flight, and refunds with charges. An account has few of both. */
 
 /** SQL: whether retention has dropped the month in which the call of an entry started. Uses primary keys. */
 const isOfDroppedMonth = (row: string): string => `exists (
@@ -16,7 +16,7 @@ const BREACHES: { readonly [Id in InvariantId]?: string } = {
 from balances b left join reservations r on r.account_id = b.account_id and ${inRange('r')}
 where ${inRange('b')}
 group by b.account_id, b.reserved_nano having b.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
-  // Subqueries look up each call, so that no plan reads all calls of the accounts.
+  // Subqueries, because a join might read all calls of the accounts.
   refunds: `select r.account_id, 'call ' || r.call_id || ' refunded ' || r.refunded_nano || ', charge ' || r.charge_nano as detail
 from (
   select e.account_id, e.call_id, sum(e.amount_nano) as refunded_nano, min(e.amount_nano) as least_nano,

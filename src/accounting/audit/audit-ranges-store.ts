@@ -2,9 +2,9 @@ import type { Statement } from '../../db/database.ts';
 import type { HomeQueryables } from '../../db/home-pools.ts';
 import { booleanColumn, intColumn, orNull, selection, textColumn } from '../../db/table.ts';
 
-/** An audit reads each range of accounts in one snapshot. */
+/** This file divides the accounts into ranges. An audit reads each range in one snapshot. */
 
-/** `after` is exclusive, `upTo` is inclusive. */
+/** A range of account ids. `after` is exclusive, `upTo` is inclusive. */
 export interface AccountRange {
   readonly after: string;
   readonly upTo: string;
@@ -15,13 +15,13 @@ export const inRange = (row: string): string => `${row}.account_id > $1::text an
 
 export interface RangeSize {
   readonly accountsMax: number;
-  /** A range ends with the account that reaches this number of ledger entries. */
+  /** The range ends with the account at which it reaches this number of ledger entries. */
   readonly entriesMax: number;
 }
 
 const RANGES = selection({
   accounts: intColumn('accounts'),
-  /** `null`: no table has an account after $1. */
+  /** The last account of the range; `null`: no table has an account after $1. */
   upTo: orNull(
     textColumn(`case when is_last then (
   select max(account_id) from (
@@ -35,9 +35,7 @@ const RANGES = selection({
   isLast: booleanColumn('is_last'),
 });
 
-/**
- * At most $2 accounts with about $3 ledger entries. The last range also covers rows of accounts without a balance. Uses the primary keys.
- */
+/** Selects at most $2 accounts with about $3 ledger entries. The last range also has accounts without a balance. Uses primary keys. */
 const nextRange: Statement = {
   name: 'audit.next-range',
   text: `with candidates as materialized (
@@ -60,7 +58,7 @@ const selectLastAccount: Statement = {
   text: 'select id from accounts where partition_no = $1::int order by id desc limit 1',
 };
 
-/** In the order of account ids. */
+/** Returns all ranges in the order of account ids. */
 export async function* accountRanges(
   { directory, partition }: HomeQueryables,
   number: number,

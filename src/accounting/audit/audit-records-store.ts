@@ -2,7 +2,7 @@ import type { Statement } from '../../db/database.ts';
 import { BREACHES_MAX } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
-/** Compares the tables that grow with every call: balances with ledger entries, and call records with charges. */
+/** This file compares the tables that grow with every call: balances with ledger entries, and call records with charges. */
 
 /** Uses index-only scans of primary keys. */
 export const countRecords: Statement = {
@@ -42,11 +42,11 @@ union all (
 )`,
 };
 
-/** SQL: whether the reserved amount of a call record `s` is wrong. Only unresolved and resolved calls have one; it bounds the charge. */
+/** SQL: whether a call record `s` has a wrong reserved amount. Only unresolved and resolved calls have one; no charge may exceed it. */
 const IS_UNRESOLVED_BROKEN = `case s.status when 'unresolved' then s.charge_nano is not null
       when 'resolved' then s.charge_nano > coalesce(s.reserved_nano, 0) else s.reserved_nano is not null end`;
 
-/** Charges without a record must equal the sums of dropped records. Uses the primary keys of the months and ledger_one_charge_a_call. */
+/** Charges without a record must add up to the sums of dropped records. Uses the months' primary keys and ledger_one_charge_a_call. */
 export const auditCalls: Statement = {
   name: 'audit.calls',
   text: `with suspects as materialized (

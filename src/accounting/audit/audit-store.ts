@@ -12,9 +12,9 @@ import { auditCalls, auditLedgers, countRecords } from './audit-records-store.ts
 import { auditUsage } from './audit-usage-store.ts';
 import { compareGifts, findWithoutRedemption, readRedemptions } from './audit-vouchers-store.ts';
 
-/** Each range of accounts has its own snapshot, because a long one would prevent vacuuming (docs/decisions/0078-audits-by-snapshots.md). */
+/** Each range of accounts has a snapshot of its own, because a long one blocks vacuum (docs/decisions/0078-audits-by-snapshots.md). */
 
-/** Numbers of rows read so far. */
+/** How many rows the audit has read so far. */
 export interface AuditProgress {
   readonly accounts: number;
   readonly accountsTotal: number;
@@ -24,9 +24,9 @@ export interface AuditProgress {
 
 export interface AuditOptions extends Partial<RangeSize> {
   readonly onProgress?: (progress: AuditProgress) => void;
-  /** Stops the audit after the current statement. It then rejects with the signal's reason. */
+  /** Stops the audit after the current statement. The audit then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
-  /** Runs the audit of each range, and can pause between ranges. */
+  /** Runs the audit of each range. May pause between ranges, to limit the load. */
   readonly pace?: Pace;
 }
 
@@ -41,7 +41,7 @@ const beginSnapshot: Statement = {
   name: 'audit.begin-snapshot',
   text: 'begin isolation level repeatable read, read only',
 };
-/** Prevents retention from dropping tables. Taken before the snapshot begins, because even an older snapshot lacks a dropped table. */
+/** Keeps retention from dropping tables. Locked before the snapshot begins, because even an older snapshot lacks a dropped table. */
 const keepRecords: Statement = { name: 'audit.keep-records', text: 'lock table only calls in access share mode' };
 const endSnapshot: Statement = { name: 'audit.end-snapshot', text: 'commit' };
 const rollBack: Statement = { name: 'audit.roll-back', text: 'rollback' };
@@ -54,7 +54,7 @@ async function inSnapshot<Result>(reader: PartitionQueryable, work: () => Promis
     await reader.query(endSnapshot);
     return result;
   } catch (error) {
-    // If the connection has failed, this query fails too, and the server rolls back.
+    // On a failed connection this query fails too, but then the server rolls back by itself.
     await reader.query(rollBack).catch(() => undefined);
     throw error;
   }
@@ -67,7 +67,7 @@ export interface AuditedDatabases {
   readonly partitions: readonly Pick<PartitionedDatabases['partitions'][number], 'openTables'>[];
 }
 
-/** Checks every invariant while calls continue. The next audit checks accounts that are created after the last range was chosen. */
+/** Checks every invariant while calls continue. Accounts that are created after the last range was chosen are checked by the next audit. */
 export function auditLedger(
   { directory, partitions }: AuditedDatabases,
   options: AuditOptions = {},
@@ -162,7 +162,7 @@ async function auditRange(
   return records;
 }
 
-/** Once the signal is aborted, queries of the reader reject. */
+/** A reader whose queries reject once the signal is aborted. */
 const stoppable = <Which extends Home>(
   reader: QueryableOf<Which>,
   signal: AbortSignal | undefined,

@@ -3,9 +3,9 @@ import { BREACHES_MAX } from './audit-findings.ts';
 import { inRange } from './audit-ranges-store.ts';
 
 /**
- * Compares the sums of usage, plus queued calls, with the ledger, once all imported records are summed. The total of charges is the last
- * balance minus the other entries. Uses the primary keys of usage_rollups and ledger_entries, and ledger_entries_beside_charges; the queue
- * is short.
+ * Compares usage sums plus queued calls with the ledger, once all imported records are summed. The total of charges is the last balance
+ * minus all other entries. Uses the primary keys of usage_rollups and ledger_entries, and ledger_entries_beside_charges; the queue is
+ * short.
  */
 export const auditUsage: Statement = {
   name: 'audit.usage-sums',

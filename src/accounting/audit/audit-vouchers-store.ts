@@ -5,11 +5,11 @@ import { BREACHES_MAX, type FoundBreach } from './audit-findings.ts';
 import { type AccountRange, inRange } from './audit-ranges-store.ts';
 
 /**
- * One transaction inserts a redemption in the directory and its gift in a partition; neither changes. Therefore redemptions are read before
- * the snapshot of the gifts, and redemptions of unmatched gifts are read again after it.
+ * This file compares redemptions in the directory with gifts in partitions. One transaction inserts both, and neither changes. So
+ * redemptions are read before the snapshot of the gifts, and the redemptions of unmatched gifts again after it.
  */
 
-/** Uses voucher_redemptions_by_account. */
+/** Selects redemptions. Uses voucher_redemptions_by_account. */
 const selectRedemptions: Statement = {
   name: 'audit.select-redemptions',
   text: `select r.account_id, encode(r.code_hash, 'hex') as code_hash, r.id, r.entry_no, r.subscription_id, b.amount_nano, b.plan_id
@@ -20,7 +20,7 @@ left join voucher_batches b on b.id = v.batch_id and b.id = r.batch_id
 where ${inRange('r')}`,
 };
 
-/** Selects redemptions without a ledger entry of the voucher's value or the voucher's subscription. Uses primary keys. */
+/** Selects redemptions without their gift: a ledger entry of the voucher's value, or the voucher's subscription. Uses primary keys. */
 const findUnpaid: Statement = {
   name: 'audit.find-unpaid-redemptions',
   text: `select 'vouchers' as invariant, v.account_id, 'voucher ' || v.id || case when v.subscription_id is null
@@ -45,7 +45,7 @@ limit ${BREACHES_MAX}`,
 /** SQL: the hash of the voucher code in an idempotency key; null if the key contains none. */
 const CODE_HASH = `substring(idempotency_key from '^voucher ([0-9a-f]{64})$') as code_hash`;
 
-/** Uses ledger_voucher_entries and a primary key. */
+/** Selects gifts of vouchers. Uses ledger_voucher_entries and a primary key. */
 const selectGifts: Statement = {
   name: 'audit.select-voucher-gifts',
   text: `select account_id, entry_no, null::text as subscription_id, amount_nano, ${CODE_HASH}
@@ -55,7 +55,7 @@ select account_id, null, subscription_id, null, ${CODE_HASH}
 from subscription_requests q where ${inRange('q')} and idempotency_key like 'voucher %'`,
 };
 
-/** Uses the primary key. */
+/** Selects gifts without a redemption. Uses the primary key. */
 const findUnredeemed: Statement = {
   name: 'audit.find-unredeemed-gifts',
   text: `select 'vouchers' as invariant, v.account_id, case when v.entry_no is null then 'subscription ' || v.subscription_id || ', voucher none'
@@ -94,7 +94,7 @@ export const readRedemptions = (
   partition: number,
 ): Promise<Redemption[]> => directory.query<Redemption>(selectRedemptions, [after, upTo, partition]);
 
-/** Also returns all gifts of the range. */
+/** Compares redemptions with gifts. Also returns all gifts of the range. */
 export async function compareGifts(
   partition: PartitionQueryable,
   { after, upTo }: AccountRange,

@@ -17,9 +17,9 @@ interface CallBatchDependencies {
   readonly store: BatchStore;
   readonly questions: Pick<Questions, 'guard' | 'unlessDown' | 'limit'>;
   readonly terms: () => AdmissionTerms;
-  /** Maximum number of waiting admissions, and of waiting ends; further ones are refused. */
+  /** Maximum number of waiting admissions, and of waiting ends of calls. Further ones are refused. */
   readonly waitingItemsMax?: number | undefined;
-  /** Called even if the caller of the end no longer waits. */
+  /** Called when the end of a call is stored, even if nobody waits for it any more. */
   readonly onEnded: (call: CallName) => void;
   /** Called when an item begins to wait for the lock of its account. */
   readonly onLocked?: ((accountId: string) => void) | undefined;
@@ -29,15 +29,15 @@ interface CallBatchDependencies {
 type Item = SettlementRecord | ReservationRequest;
 type Result = EndResult | Admission;
 
-/** Limits the time for which settlement records with long ids and many continuation keys delay the other items of a batch. */
+/** Maximum size of a batch. Settlement records with long ids and many continuation keys would otherwise delay the other items. */
 const BATCH_BYTES_MAX = 1024 * 1024;
-/** Approximate size of a settlement record or a reservation request without its variable parts. */
+/** Approximate size of a settlement record or a reservation request, without the parts that vary. */
 const ITEM_BYTES = 1024;
 
 export type CallBatches = ReturnType<typeof createCallBatches>;
 
 /**
- * Writes the ends and admissions that wait at the same time in one transaction:
+ * Writes all ends of calls and admissions that wait at the same time in one transaction:
  *
  *     end ───────┐
  *                ├─▶ waiting ─▶ lock, read ─▶ decide ends, then admissions ─▶ write, commit ─▶ return each result
@@ -76,7 +76,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     }
   }
 
-  /** A slow batch of ends does not show that the database is down: ends can wait for locks that admissions do not need. */
+  /** Judges by the duration of batches whether the database is down, except if they only settle calls: these can wait for locks. */
   function guarded(run: RunBatch<Item, Result>): RunBatch<Item, Result> {
     const [watched, unwatched] = [questions.guard(run), questions.unlessDown(run)];
     return (items, batch) => (items.every((item) => 'outcome' in item) ? unwatched : watched)(items, batch);
@@ -94,7 +94,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
     ...shared,
     guarded,
     limit: questions.limit,
-    // While a batch that contains only ends takes longer than this, admissions run concurrently with it, and vice versa.
+    // If a batch that only settles calls takes longer than this, admissions run next to it, and vice versa.
     besideAfterMs: BATCH_LOCK_MAX_MS,
     onLocked,
   });
@@ -106,7 +106,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
-    /** Ends for which no caller waits, such as those from a journal. Their batches have no time limit. */
+    /** Ends of calls for which nobody waits, such as those from a journal. Their batches have no time limit. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }
@@ -128,7 +128,7 @@ function batcherOf<Given extends Item, Got extends Result>(
   };
 }
 
-/** Approximate. Keys of provider state, ids from clients and failed routes vary in size. */
+/** Approximate size of an item. Keys of provider state, ids from clients and failed routes vary in size. */
 function sizeBytesOf(item: Item): number {
   if (!('outcome' in item)) return ITEM_BYTES + item.facts.length;
   const { outcome, made } = item;

@@ -19,7 +19,7 @@ interface CallBatch {
   readonly admissions: readonly ReservationRequest[];
 }
 
-/** One result per call, in the same order. */
+/** Results of a batch: one per call, in the same order. */
 export interface BatchResults<Locks extends LockMode = LockMode> {
   readonly ends: readonly (EndResult | LockedIn<Locks>)[];
   readonly admissions: readonly (Admission | LockedIn<Locks>)[];
@@ -30,11 +30,11 @@ const ADMIT_CALLS = 'reservations.admit';
 
 export type BatchStore = ReturnType<typeof createBatchStore>;
 
-/** Uses two round trips: the first one locks and reads, the second one writes the decisions. */
+/** Runs batches in two round trips: the first one locks and reads, the second one writes the decisions. */
 export function createBatchStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   const storedPriceLists = new StoredPriceLists();
   return {
-    /** Admissions can use what the ends release. For an end, `availableNano` is what remains for the account after the batch. */
+    /** Runs a batch. Admissions can use what calls in it release. `availableNano`: what a settled call's account has left afterwards. */
     async run<Locks extends LockMode = 'all'>(
       { ends, admissions }: CallBatch,
       terms: AdmissionTerms,
@@ -98,7 +98,7 @@ function askedBy(
   terms: AdmissionTerms,
 ): AskedAccounts {
   const asked = new AskedAccounts();
-  // Calls without a reservation count, too: their charge is late.
+  // Calls without a reservation are included: their charge is late, but still counts.
   for (const { key, outcome } of ends) {
     const { accountId, keyId } = outcome;
     asked.accountIds.add(accountId);
@@ -116,7 +116,7 @@ function askedBy(
   return asked;
 }
 
-/** Positions without a result are `locked`. */
+/** Puts results at the positions of their items. Positions without a result are `locked`. */
 function inPlace<Item, Result>(
   all: readonly Item[],
   some: readonly Item[],

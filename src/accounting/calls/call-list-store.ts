@@ -5,13 +5,13 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
 import type { CallStatus } from './call-outcome.ts';
 
-/** Newest first. Each statement reads a batch of rows along an index and filters it. A filter for a rare value reads more batches. */
+/** This file lists calls, newest first: each statement reads a batch of rows along an index and filters it. */
 
 export interface CallFilter {
   readonly accountId: string | null;
-  /** Without an `accountId`, the calls of all accounts are scanned. */
+  /** Key of the calls. Without an `accountId`, the calls of all accounts are scanned. */
   readonly keyId: string | null;
-  /** A list of own keys requires `accountId`. */
+  /** Keys of a user; requires `accountId`. `null`: all keys. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
@@ -19,7 +19,7 @@ export interface CallFilter {
   readonly to: Date | null;
 }
 
-/** The instant is text, so that it keeps all its digits. */
+/** Columns that identify a call. The start is read as text, which keeps its microseconds. */
 const CALL_KEYS = selection({
   accountId: textColumn('f.account_id'),
   id: textColumn('f.id'),
@@ -28,19 +28,19 @@ const CALL_KEYS = selection({
 
 type CallKey = RowOf<typeof CALL_KEYS>;
 
-/** If nothing in the batch matches, there is one row whose call is null. */
+/** A row of a batch. If no call of the batch matches, there is one row without a call. */
 interface BatchEnd extends StoredRow {
   readonly last_id: string | null;
   readonly rows_read: number;
 }
 
-/** Tolerance between the time in a call's id and its recorded start, which differ if the clock was set in between. */
+/** Maximum difference between the time in a call's id and its recorded start. They differ if the clock was set in between. */
 const ID_SLACK_MS = 600_000;
 
 /** The statuses in the partial index `calls_by_status`. */
 const RARE: readonly string[] = ['failed', 'aborted', 'unresolved', 'resolved'] satisfies CallStatus[];
 
-/** Each combination has its own statement, because a plan for all combinations would use no index. */
+/** Conditions that determine the statement. Each combination has its own, because one plan for all of them would use no index. */
 interface Bounds {
   readonly accountId: string | null;
   readonly status: string | null;
@@ -49,7 +49,7 @@ interface Bounds {
   readonly beforeId: string | null;
 }
 
-/** Uses the primary key for an account, calls_by_status for a rare status, and otherwise calls_by_id. A time range selects the months. */
+/** Selects a batch. Uses the primary key for an account, calls_by_status for a rare status, otherwise calls_by_id. */
 function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   text: string;
   parameters: Parameter[];
@@ -65,7 +65,7 @@ function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
   };
   let order = 'c.id desc';
   if (accountId !== null) {
-    // With a range and this order, the planner does not scan the calls of other accounts.
+    // The condition is a range: with a range and this order, the planner does not scan calls of other accounts.
     bound('account', (value) => `c.account_id >= ${value}::text and c.account_id <= ${value}::text`, accountId);
     order = 'c.account_id desc, c.id desc';
   } else if (status !== null) {
@@ -101,7 +101,7 @@ order by f.id desc`,
   };
 }
 
-/** Every statement has these parameters: rows, limit, key, model, status, own keys. */
+/** Number of parameters that every statement has: rows, limit, key, model, status, own keys. */
 const FIXED = 6;
 
 export function createCallList(database: PartitionQueryable) {

@@ -9,10 +9,10 @@ export interface BalanceAfterEnd {
 
 export interface FailedRoute {
   readonly provider: string;
-  /** The provider's id of the model. */
+  /** The provider's name of the model. */
   readonly model: string;
   readonly error: string;
-  /** Milliseconds from the start of the call to the failure; absent on records of earlier versions. */
+  /** Time from the start of the call to the failure; absent in records of earlier versions. */
   readonly afterMs?: number;
 }
 
@@ -29,15 +29,15 @@ type EndStatus = 'succeeded' | 'failed' | 'aborted';
 
 /** Facts of a call record that have no column of their own. */
 export interface CallNotes extends ChargeNotes {
-  /** Tokens that were reserved in a plan's quota when the call's node died. */
+  /** Tokens of a plan's quota that the call had reserved when its node died. */
   readonly reservedTokens?: ReservedTokens;
-  /** The person whose limits counted the call when its node died. */
+  /** The member whose limits counted the call when its node died. */
   readonly memberId?: string;
   readonly resolution?: ResolutionNote;
   readonly session?: SessionNote;
 }
 
-/** `source` identified the session. The route is the one that the session uses while all routes are healthy. */
+/** How the session of a call was found (`source`), and the route that its calls use while all routes are healthy. */
 export interface SessionNote {
   readonly source: string;
   readonly provider: string;
@@ -50,16 +50,16 @@ export interface ReservedTokens {
   readonly tokens: number;
 }
 
-/** The charge of the resolution is in a column of the record. */
+/** What an operator decided about an unresolved call. The charge is in a column of the record. */
 export interface ResolutionNote {
   readonly action: 'charge' | 'count' | 'release';
-  /** Only for `count`: the tokens counted in the quota. */
+  /** Tokens counted in the quota; only if the action is `count`. */
   readonly tokens?: number;
-  /** The name that the operator gave. */
+  /** Who resolved the call, as the operator stated; `null`: not stated. */
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** ISO 8601. */
+  /** When the call was resolved, in ISO 8601. */
   readonly at: string;
 }
 
@@ -70,6 +70,8 @@ export interface CallOutcome {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
+  /** The group of the account at admission; `null`: none. Absent from journal entries of earlier versions. */
+  readonly groupId?: string | null;
   readonly context: string;
   readonly operation: string;
   readonly model: string;
@@ -81,7 +83,7 @@ export interface CallOutcome {
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
   readonly requestId: string;
-  /** `null`: the client sent none. */
+  /** Request id that the client sent; `null`: none. */
   readonly clientRequestId: string | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
@@ -91,15 +93,15 @@ export interface CallOutcome {
   readonly notes?: CallNotes | undefined;
   readonly price: PriceInForce;
   readonly priceFactorBasisPoints: number;
-  /** `null`: no charge. Any amount, even zero, creates a ledger entry. */
+  /** `null`: nothing was charged. Any amount, even zero, has a ledger entry. */
   readonly chargeNano: bigint | null;
-  /** At the cost prices of the route; `null`: unknown. */
+  /** What the provider charges for the call, at the cost prices of the route; `null`: unknown. */
   readonly costNano: bigint | null;
 }
 
 const REQUEST = 'req_';
 
-/** The request id with another prefix: the gateway's request id finds the call, although its record contains the provider's. */
+/** Returns the call id for a request id of the gateway: the same with another prefix, so that either one finds the call. */
 export function callIdOf(requestId: string): string {
   return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;
 }

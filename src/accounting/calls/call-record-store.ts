@@ -20,14 +20,14 @@ import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
 import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
-/** Writes call records, in the transactions of `settlement/`. */
+/** The end of a call as a row. The transactions of `settlement/` write it. */
 
 export interface RecordedEnd {
   readonly outcome: CallOutcome;
   readonly usage: UsageFacts | null;
-  /** `null`: no counter includes the call. */
+  /** The counters that include the call; `null`: none. */
   readonly counted: CountedUse | null;
-  /** Position in the price lists of the batch, from 1. Set before the write. */
+  /** Position among the price lists of the batch, from 1. Set just before the write. */
   priceListNo?: number;
 }
 
@@ -50,6 +50,7 @@ const RECORD: readonly WrittenColumn[] = [
   ofOutcome('started_at', 'timestamptz', 'startedAtMs', toTimestamp),
   ofOutcome('ended_at', 'timestamptz', 'endedAtMs', toTimestamp),
   ofOutcome('key_id', 'text', 'keyId'),
+  ofOutcome('group_id', 'text', 'groupId'),
   ofOutcome('context', 'text', 'context'),
   ofOutcome('operation', 'text', 'operation'),
   ofOutcome('model', 'text', 'model'),
@@ -89,8 +90,8 @@ const RECORDS = new JsonRows<RecordedEnd>([
 const KEY: readonly string[] = ['account_id', 'id', 'started_at'];
 
 /**
- * An end replaces the record of an unresolved call. It refers to its price list by the position in the batch, because ids are long. Uses
- * the primary key.
+ * Inserts a record, or replaces the record of an unresolved call. A record refers to its price list by position in the batch, because ids
+ * are long. Uses the primary key.
  */
 const recordCalls = insertOfRows(
   'settlement.record-calls',
@@ -113,18 +114,19 @@ where calls.status = 'unresolved'`,
   'o',
 );
 
-/** One row per batch, because more rows would slow down the ends of calls. A trigger queues records that replace an unresolved one. */
+/** Queues calls for the usage sums, one row per batch for speed. A trigger queues records that replace an unresolved one. */
 export const queueForUsage: Statement = {
   name: 'settlement.queue-for-usage',
   text: `insert into usage_queue (account_ids, call_ids, started_ats)
 values ($1::text[], $2::text[], $3::timestamptz[])`,
 };
 
-/** The record contains only what was known at admission. */
+/** Columns of an unresolved call. Its record contains only what was known at admission. */
 const UNRESOLVED = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('id'),
   keyId: textColumn('key_id'),
+  groupId: orNull(textColumn('group_id')),
   model: textColumn('model'),
   startedAtMs: instantColumn('started_at'),
   context: textColumn('context'),
@@ -149,19 +151,19 @@ from ${UNRESOLVED.rows.as('c')}
 on conflict do nothing`,
 };
 
-/** Account ids, call ids and start times, as array parameters. */
+/** Returns account ids, call ids and start times as array parameters. */
 export const namesOf = (calls: readonly CallOutcome[]): string[] => [
   ...fieldsOf(calls, 'accountId', 'callId'),
   toArray(calls.map(({ startedAtMs }) => toTimestamp(startedAtMs))),
 ];
 
-/** @param priceLists each price list of the ends once; `StoredPriceLists` writes them */
+/** @param priceLists the price lists of the calls without duplicates; `StoredPriceLists` writes them */
 export function recordWrites(ends: readonly RecordedEnd[], priceLists: readonly UnitPrices[]): Query[] {
   for (const end of ends) end.priceListNo = priceLists.indexOf(end.outcome.price.prices) + 1;
   return RECORDS.write(recordCalls, ends, [toArray(priceLists.map(priceListId))]);
 }
 
-/** @param ends without calls that were recorded as unresolved before */
+/** @param ends without calls that have an unresolved record; a trigger queues those */
 export function queueWrites(ends: readonly RecordedEnd[]): Query[] {
   if (ends.length === 0) return [];
   return [{ statement: queueForUsage, parameters: namesOf(ends.map(({ outcome }) => outcome)) }];
@@ -182,7 +184,7 @@ export type LostReservation = Pick<
   | 'memberId'
 >;
 
-/** Facts that cannot be read are recorded as empty. */
+/** Writes records of unresolved calls. Facts that cannot be read are left empty. */
 export function unresolvedWrites(reservations: readonly LostReservation[], now: Date): Query[] {
   const calls = reservations.map((reservation) => ({
     ...reservation,
@@ -195,9 +197,17 @@ export function unresolvedWrites(reservations: readonly LostReservation[], now: 
   return UNRESOLVED.rows.write(recordUnresolved, calls, [now]);
 }
 
-const NO_FACTS = { operation: '', provider: '', providerModel: '', isStream: false, requestId: '', priceRule: 'base' };
+const NO_FACTS = {
+  operation: '',
+  provider: '',
+  providerModel: '',
+  isStream: false,
+  requestId: '',
+  priceRule: 'base',
+  groupId: null,
+};
 
-/** What an operator needs to resolve the call after the reservation has been deleted. */
+/** What an operator needs to resolve the call, because the reservation is deleted. */
 function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
   const isOnPlan = subscriptionId !== null && periodNo !== null;
   if (!isOnPlan && memberId === null) return null;
@@ -207,7 +217,7 @@ function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReser
   };
 }
 
-/** Units without a column of their own, as JSON. */
+/** JSON with the units that have no column of their own; `null`: none. */
 function otherUnitsText(usage: Usage): string | null {
   let counts: Record<string, number> | null = null;
   for (const unit of otherUnits) {

@@ -22,9 +22,9 @@ import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
 import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
-/** Reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
+/** This file reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
 
-/** A unit that a record does not contain counts as 0. */
+/** Reads usage from a record. A unit that the record does not contain is 0. */
 const UNITS = selection({
   other: orNull(jsonbColumn<Readonly<Record<string, number>>>('c.other_units')),
   own: selection(Object.fromEntries(unitColumns.map(({ unit, column }) => [unit, countColumn(`c.${column}`)]))),
@@ -34,6 +34,7 @@ const CALLS = selection({
   id: textColumn('c.id'),
   accountId: textColumn('c.account_id'),
   keyId: textColumn('c.key_id'),
+  groupId: orNull(textColumn('c.group_id')),
   context: textColumn('c.context'),
   operation: textColumn('c.operation'),
   model: textColumn('c.model'),
@@ -45,7 +46,7 @@ const CALLS = selection({
   httpStatus: orNull(intColumn('c.http_status')),
   errorCode: orNull(textColumn('c.error_code')),
   requestId: textColumn('c.request_id'),
-  /** `null`: the client sent none. */
+  /** Request id that the client sent; `null`: none. */
   clientRequestId: orNull(textColumn('c.client_request_id')),
   startedAt: dateColumn('c.started_at'),
   endedAt: dateColumn('c.ended_at'),
@@ -54,28 +55,28 @@ const CALLS = selection({
   units: UNITS,
   images: countColumn('c.images'),
   priceRule: textColumn<PriceRule>('c.price_rule'),
-  /** `null`: an unresolved call, whose prices are unknown. */
+  /** Prices of the call; `null` if it is unresolved. */
   prices: orNull(jsonbColumn<RecordedPrices>('coalesce(l.prices, c.prices) as prices')),
-  /** At admission; `null` on a plan, and if the call's node died. */
+  /** Price factor at admission; `null` on a plan, and if the call's node died. */
   priceFactorBasisPoints: orNull(
     // A price factor of 100 % is stored as null.
     intColumn(`case when c.context <> 'coding' and c.status not in ('unresolved', 'resolved')
     then coalesce(c.price_factor_basis_points, ${LIST_PRICE_BASIS_POINTS}) end as price_factor_basis_points`),
   ),
   chargeNano: orNull(bigintColumn('c.charge_nano')),
-  /** `null`: unknown. */
+  /** What the provider charges; `null`: unknown. */
   costNano: orNull(bigintColumn('c.cost_nano')),
-  /** Bounds the charge of an unresolved or resolved call; `null` for other calls, and on a plan. */
+  /** Maximum of the charge of an unresolved or resolved call; `null` for other calls, and on a plan. */
   reservedNano: orNull(bigintColumn('c.reserved_nano')),
   notes: orNull(jsonbColumn<CallNotes>('c.notes')),
 });
 
 export type CallRecord = RowOf<typeof CALLS>;
 
-/** Records of earlier versions have their prices in a column. */
+/** Records with their price lists. Records of earlier versions have their prices in a column instead. */
 const RECORDS = 'calls c left join price_lists l on l.id = c.price_list';
 
-/** The start times in $3 select the months. Uses primary keys. */
+/** Selects calls by id. The start times in $3 limit the months that are read. Uses primary keys. */
 const selectListed: Statement = {
   name: 'calls.select-listed',
   text: `select ${CALLS.list}
@@ -93,7 +94,7 @@ const selectDropped: Statement = {
   text: 'select from dropped_months where month = month_of_call($1::text) and dropped_at is not null',
 };
 
-/** If $1 is a request id of the gateway, $2 is the id of its call. Uses the indexes calls_by_id and calls_by_request of each month. */
+/** Finds calls by the request id $1 or by $2, the call id that belongs to it. Uses calls_by_id and calls_by_request of each month. */
 const findByRequest: Statement = {
   name: 'calls.find-by-request',
   text: `select ${CALLS.list} from ${RECORDS}
@@ -103,18 +104,18 @@ order by c.id desc limit $3::int`,
 };
 
 export interface OwnedBy {
-  /** `null`: every account. */
+  /** Account whose calls are searched; `null`: every account. */
   readonly accountId: string | null;
-  /** `null`: every key. */
+  /** Keys whose calls are searched; `null`: every key. */
   readonly keyIds: readonly string[] | null;
 }
 
 export const EVERYBODY: OwnedBy = { accountId: null, keyIds: null };
 
-/** The default of `pages_per_range` of a BRIN index. */
+/** Pages that share a Bloom filter: the default of `pages_per_range` of a BRIN index. */
 const PAGES_A_FILTER = 128;
 
-/** Summarizes new page ranges of the index, as autovacuum also does. This does not block writes. */
+/** Builds filters for new page ranges of the index, as autovacuum also does. This does not block writes. */
 const summariseRequestIds: Statement = {
   name: 'calls.summarise-request-ids',
   text: `select brin_summarize_new_values(inhrelid::regclass) as ranges from pg_inherits
@@ -135,7 +136,7 @@ from (
 
 const MONTHS_AHEAD = 2;
 
-/** `create table if not exists` would wait for locks on `calls` even if the table exists. */
+/** Selects months without a table. `create table if not exists` would wait for locks on `calls` even if the table exists. */
 const findMissingTables: Statement = {
   name: 'calls.find-missing-tables',
   text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
@@ -176,7 +177,7 @@ export type CallsStore = ReturnType<typeof createCallsStore>;
 export function createCallsStore(database: PartitionPool) {
   const listKeys = createCallList(database);
   return {
-    /** Newest first. At the time limit, returns the calls found so far and a cursor. Without `timing` it has no time limit. */
+    /** Lists calls, newest first. At the time limit, returns those found so far and a cursor. Without `timing`, there is no time limit. */
     async list(
       filter: CallFilter,
       beforeId: string | null,
@@ -187,7 +188,7 @@ export function createCallsStore(database: PartitionPool) {
       const rows = items.length === 0 ? [] : await database.query(selectListed, keyParameters(items));
       return { items: CALLS.all(rows), next };
     },
-    /** By the request id of the gateway, the provider or the client, or by the call id; newest first. */
+    /** Finds calls by a request id of the gateway, the provider or the client, or by the call id; newest first. */
     async findByRequest(
       requestId: string,
       limit: number,
@@ -197,14 +198,14 @@ export function createCallsStore(database: PartitionPool) {
       return CALLS.all(await database.query(findByRequest, [requestId, callIdOf(requestId), limit, ...of]));
     },
     find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
-    /** Whether the month in which an id was generated is dropped. */
+    /** Whether the records of the month in which the id was created are dropped. */
     isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
-    /** Builds the Bloom filters of new records, except for the pages that take new records. */
+    /** Builds the Bloom filters of new records, except of the pages that still take new records. */
     async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);
       await database.query(forgetOpenFilters, [toArray([monthTableOf(now).name])]);
     },
-    /** Creates the tables of this month and the next two. Records of a month without a table go to the default partition. */
+    /** Creates the tables of this month and the next two. The default partition takes records of a month without a table. */
     async prepareMonths(now: Date): Promise<void> {
       const tables = monthTablesFrom(now);
       const missing = await database.query<{ name: string }>(findMissingTables, [
@@ -225,7 +226,7 @@ export function createCallsStore(database: PartitionPool) {
 const DUPLICATE_TABLE = '42P07';
 const CHECK_VIOLATION = '23514';
 
-/** Another node created the table, or the default partition has records of the month, which stay there. */
+/** Whether creating a table failed because it is not needed: another node created it, or the default partition has records of its month. */
 function isTableNeedless(error: unknown): boolean {
   const state = sqlState(error);
   return state === DUPLICATE_TABLE || state === CHECK_VIOLATION;

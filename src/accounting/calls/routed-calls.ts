@@ -19,7 +19,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
       );
     },
     find: (id) => firstFound(routes, (calls) => calls.find(id)),
-    // Each partition drops the records of a month at its own time.
+    // True as soon as one partition has dropped the month: each does so at its own time.
     isDropped: async (id) =>
       (await firstFound(routes, async (calls) => ((await calls.isDropped(id)) ? true : null))) ?? false,
     async summariseRequestIds(now) {
@@ -31,7 +31,7 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
   };
 }
 
-/** Leaves out items older than any partition's cursor, because that partition may still have newer ones. */
+/** Merges pages of several partitions. Items older than any cursor are left out, because that partition may still have newer ones. */
 export function mergeLookedThrough<Item extends Pick<CallRecord, 'id'>>(
   pages: readonly LookedThrough<Item>[],
   limit: number,

@@ -15,7 +15,7 @@ import {
 export interface ContinuedState {
   readonly model: string;
   readonly providerId: string;
-  /** Number of tokens that the state adds to the input of a call; absent: unknown. */
+  /** Tokens that the state adds to the input of a later call; absent: unknown. */
   readonly totalTokens?: number;
 }
 
@@ -40,7 +40,7 @@ join continuation_keys using (account_id, key)`,
 
 const FORGOTTEN_ROWS_MAX = 500;
 
-/** Skips locked rows until a later run. Uses continuation_keys_by_age. */
+/** Deletes old keys, except locked ones, which a later run deletes. Uses continuation_keys_by_age. */
 const deleteContinuationKeys: Statement = {
   name: 'routing.delete-affinities',
   text: `with old as (
@@ -59,9 +59,9 @@ export interface ContinuationLookup {
 }
 
 export interface ContinuationKeyStore {
-  /** In the order of the lookups. */
+  /** Finds states, in the order of the lookups. */
   find(lookups: readonly ContinuationLookup[], signal?: AbortSignal): Promise<ReadonlyMap<string, ContinuedState>[]>;
-  /** Deletes in batches, until no older key is left or the signal is aborted. */
+  /** Deletes older keys in batches, until none is left or the signal is aborted. */
   deleteBefore(instant: Date, signal?: AbortSignal): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ const CONTINUATION_KEYS = tableColumns({
   totalTokens: orNull(countColumn('total_tokens')),
 });
 
-/** In the order of keys, so that nodes that record the same keys do not deadlock. */
+/** Inserts in the order of keys, so that nodes that record the same keys do not deadlock. */
 const recordContinuationKeys: Statement = {
   name: 'settlement.record-continuation-keys',
   text: `insert into continuation_keys (${CONTINUATION_KEYS.list})

@@ -2,7 +2,7 @@ import { type Questions, refusedFor } from '../../db/questions/database-question
 import { ItemBatcher } from '../../lib/batcher.ts';
 import type { ContinuationKeyStore, ContinuationLookup, ContinuedState } from './continuation-key-store.ts';
 
-/** Providers keep responses for thirty days. */
+/** How long keys are kept. Providers keep responses for thirty days. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 const BATCH_ITEMS_MAX = 64;
 const WAITING_ITEMS_MAX = 10_000;
@@ -13,7 +13,7 @@ export function oldestContinuationKey(nowMs: number): Date {
 
 export type ContinuationKeys = ReturnType<typeof createContinuationKeys>;
 
-/** Finds the provider that created the state that a call continues. No other provider can read the state (`docs/provider-state.md`). */
+/** Finds the provider that created the state which a call continues. No other provider can read it (`docs/provider-state.md`). */
 export function createContinuationKeys(store: ContinuationKeyStore, questions: Questions) {
   const limits = { batchItemsMax: BATCH_ITEMS_MAX, waitingItemsMax: WAITING_ITEMS_MAX, isItemFault: () => false };
   const lookups = new ItemBatcher({

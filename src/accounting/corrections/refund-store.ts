@@ -8,7 +8,7 @@ import { type LedgerEntry, NUMERIC_OUT_OF_RANGE, postEntry, selectKeyedEntry } f
 import { accountIdOf, firstFound, mapByPartition, type Routes } from '../partitions/routes.ts';
 import { decideRefund, type RefundableCall, type RefundRefusal } from './refund.ts';
 
-/** A refund is a ledger entry that returns the charge of a call, or part of it. The call record does not change. */
+/** This file refunds calls. A refund is a ledger entry that returns a call's charge, or a part of it. The call record does not change. */
 
 const FOUND_CALLS = selection({ accountId: textColumn('account_id'), startedAt: dateColumn('started_at') });
 export type FoundCall = RowOf<typeof FOUND_CALLS>;
@@ -35,14 +35,14 @@ const REFUNDABLE = selection({
 ) as refunded_nano`),
 });
 
-/** Locks the record, so that retention cannot delete it before the refund is committed. */
+/** Locks the call record, so that retention cannot delete it before the refund is committed. */
 const readCharge: Statement = {
   name: 'refunds.read-charge',
   text: `select ${REFUNDABLE.list}
 from calls c where c.account_id = $1 and c.id = $2 and c.started_at = $3::timestamptz for key share of c`,
 };
 
-/** Sums of a month that is about to be dropped lack the refund. Retention computes them again. */
+/** Marks the sums of a month that is being dropped as invalid, because they lack the refund. Retention computes them again. */
 const voidSums: Statement = {
   name: 'refunds.void-sums',
   text: `update dropped_months set is_void = true
@@ -76,10 +76,10 @@ order by e.entry_no`,
 
 export interface RefundRequest {
   readonly callId: string;
-  /** `null`: the whole remaining charge. */
+  /** Amount to refund; `null`: what remains of the charge. */
   readonly amountNano: bigint | null;
   readonly memo: string | null;
-  /** A repeat returns the first refund. A repeat with another amount is a conflict. */
+  /** A repeated request returns the first refund; with another amount it is a conflict. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -99,7 +99,7 @@ export type RefundStore = ReturnType<typeof createRefundStore>;
 export function createRefundStore(database: PartitionPool) {
   return {
     hasCall: async (callId: string): Promise<boolean> => (await findCall(database, callId)) !== null,
-    /** All refunds together never exceed the charge. */
+    /** Refunds a call. All refunds together never exceed the charge. */
     async refund(request: RefundRequest): Promise<RefundResult> {
       const found = await findCall(database, request.callId);
       if (found === null) return { outcome: 'unknown_call' };
@@ -110,7 +110,7 @@ export function createRefundStore(database: PartitionPool) {
         throw error;
       }
     },
-    /** By call id, in the order of their ledger entries. Calls without refunds are absent. */
+    /** Returns refunds by call id, in the order of their ledger entries. Calls without refunds are absent. */
     async refundsOf(calls: readonly ListedCall[]): Promise<ReadonlyMap<string, readonly CallRefund[]>> {
       if (calls.length === 0) return new Map();
       const names = fieldsOf(calls, 'accountId', 'id');
@@ -140,7 +140,7 @@ async function refundCall(
   const readCall = async (): Promise<RefundableCall | null> =>
     REFUNDABLE.first(await transaction.query(readCharge, [accountId, callId, startedAt]));
   const call = await readCall();
-  // Retention dropped the record after it was found.
+  // Retention has dropped the record since it was found.
   if (call === null) return { outcome: 'unknown_call' };
   const first = idempotencyKey === null ? null : await selectKeyedEntry(transaction, accountId, idempotencyKey);
   if (first !== null) {
@@ -158,7 +158,7 @@ async function refundCall(
   return { outcome: 'refunded', entry: posted.entry, call: (await readCall())! };
 }
 
-/** A request without an amount asks for the whole remaining charge. */
+/** Whether an earlier refund returned the whole remaining charge, which a request without an amount asks for. */
 async function wasAll(
   transaction: PartitionQueryable,
   { accountId, callId, entryNo }: LedgerEntry,

@@ -22,9 +22,9 @@ import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { type FoundCall, findCall, partWithCall } from './refund-store.ts';
 import { decideResolution, type Resolution, type ResolutionRefusal, type ResolvableCall } from './resolution.ts';
 
-/** Every end of a call also locks the account first, so of a resolution and a late end, the later one finds that the call has ended. */
+/** Every end of a call, like a resolution, first locks the account. If both come at once, the second finds that the call has ended. */
 
-/** Scans the reservations of all calls in flight. */
+/** Finds a call in flight. Scans the reservations of all calls in flight. */
 const findInFlight: Statement = {
   name: 'resolutions.find-in-flight',
   text: 'select account_id from reservations where call_id = $1',
@@ -45,7 +45,7 @@ const readCall: Statement = {
 where account_id = $1 and id = $2 and started_at = $3::timestamptz`,
 };
 
-/** The record keeps the reserved amount, which is the maximum of the charge. */
+/** Stores the resolution. The record keeps the reserved amount, which is the maximum of the charge. */
 const recordResolution: Statement = {
   name: 'resolutions.record',
   text: `update calls set status = 'resolved', charge_nano = $4::bigint, notes = coalesce(notes, '{}') || $5::jsonb,
@@ -58,10 +58,10 @@ const findKey: Statement = {
   text: 'select from ledger_entries where account_id = $1 and idempotency_key = $2',
 };
 
-/** SQL: whether the stored day is the current one, which began at $4; $7 is the current instant. */
+/** SQL: whether the counted day is the current one, which began at $4; $7 is the current time. */
 const IS_OF_DAY = countedSql('day_began_at', '$4', '$7');
 
-/** The charge counts on the day of the resolution, not of the call. */
+/** Charges the call. The charge counts on the day of the resolution, not on that of the call. */
 const chargeCall: Statement = {
   name: 'resolutions.charge-call',
   text: `with moved as (
@@ -85,7 +85,7 @@ const countInBudgets = KEY_LIMITS.update('resolutions.count-in-budgets');
 
 const COUNTED_PERIODS = selection({ useNo: countColumn('use_no'), periodBeganAtMs: instantColumn('period_began_at') });
 
-/** The tokens count in the period of the admission, unless the subscription has begun a new period. */
+/** Counts tokens in the plan period of the admission, unless the subscription has begun a new period since. */
 const countTokens: Statement = {
   name: 'resolutions.count-tokens',
   text: `update subscriptions set use_no = use_no + 1, period_tokens = period_tokens + $4::bigint
@@ -99,9 +99,9 @@ export interface ResolutionRequest {
   readonly by: string | null;
   readonly via: RequestedVia;
   readonly memo: string | null;
-  /** If the ledger already contains the key, the request is a conflict, unless it repeats the resolution. */
+  /** If the ledger contains the key, the request must repeat that resolution; otherwise it is a conflict. */
   readonly idempotencyKey: string | null;
-  /** At the instant of the resolution, by the database's clock. */
+  /** The current day, week and month by the database's clock. */
   readonly periods: RunningPeriods;
 }
 
@@ -117,7 +117,7 @@ export function createResolutionStore(database: PartitionPool) {
     const found = await findCall(database, callId);
     if (found !== null) return found;
     if ((await database.query(findInFlight, [callId])).length > 0) return 'in_flight';
-    // The call may have ended between the two queries.
+    // Searches again, because the call may have ended between the two queries.
     return findCall(database, callId);
   }
 
@@ -149,7 +149,7 @@ async function resolveCall(
   const at = new Date(periods.nowMs);
   await lockAccount(transaction, accountId);
   const found = RESOLVABLE.first(await transaction.query(readCall, [accountId, callId, startedAt]));
-  // Retention dropped the record after it was found.
+  // Retention has dropped the record since it was found.
   if (found === null) return { outcome: 'unknown_call' };
   const { keyId, ...call } = found;
   const verdict = decideResolution(call, resolution);
@@ -193,7 +193,7 @@ async function resolveCall(
   return { outcome: 'resolved' };
 }
 
-/** Returns the use for the record; `null` if the period is over. */
+/** Counts tokens in the plan's quota. Returns the use for the record; `null` if the plan period is over. */
 async function countUse(
   transaction: PartitionQueryable,
   accountId: string,
@@ -206,7 +206,7 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Counts for a key or a person. Returns the new counts; `null` if the owner has no limits. */
+/** Counts the charge for a key or a member. Returns the new counts; `null` if the owner has no limits. */
 async function chargeOwner(
   transaction: PartitionQueryable,
   accountId: string,

@@ -9,7 +9,7 @@ export interface ResolvableCall {
   readonly status: CallStatus;
   readonly context: string;
   readonly chargeNano: bigint | null;
-  /** `null` on a plan. */
+  /** Maximum of the charge; `null` on a plan. */
   readonly reservedNano: bigint | null;
   readonly notes: CallNotes | null;
 }
@@ -25,7 +25,7 @@ export type ResolutionRefusal =
 
 type ResolutionVerdict = 'resolve' | 'repeated' | { readonly refusal: ResolutionRefusal };
 
-/** A repeat of the same resolution changes nothing; a different one is refused. A call that ended by itself cannot be resolved. */
+/** Decides on a resolution. A repeat changes nothing; a different one is refused. A call that ended by itself cannot be resolved. */
 export function decideResolution(call: ResolvableCall, resolution: Resolution): ResolutionVerdict {
   if (call.status === 'resolved') {
     return isSameResolution(call, resolution) ? 'repeated' : { refusal: 'resolved_otherwise' };

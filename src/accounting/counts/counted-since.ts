@@ -1,15 +1,15 @@
 /**
- * The use of a day, week, month or plan period is stored with the instant at which the period began. The terms in force determine the
- * current period:
+ * Counters of a day, week, month or plan period store the instant at which that period began. The terms in force determine which period is
+ * current:
  *
- *     the count began                   then
+ *     the counted period began          then
  *     before the current period         it is over: nothing of the current period is used
  *     in the current period             it continues, even if the terms have changed since
  *     slightly in the future            it continues: the clock was set back
  *     further in the future             it starts over: the clock was wrong
  */
 
-/** A synchronized clock goes back by seconds at most, such as at a failover. One minute is the shortest period of a limit. */
+/** A synchronized clock goes back by seconds at most, for example at a failover. The shortest period of a limit is one minute. */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Whether an instant is so far in the future that a synchronized clock cannot be the reason. */
@@ -17,7 +17,7 @@ export function isInFuture(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + CLOCK_TOLERANCE_MS;
 }
 
-/** @param runningSinceMs start of the current period */
+/** Whether a counted period still continues. `runningSinceMs`: start of the current period. */
 export function isCounted(beganAtMs: number, runningSinceMs: number, nowMs: number): boolean {
   return beganAtMs >= runningSinceMs && beganAtMs <= nowMs + CLOCK_TOLERANCE_MS;
 }
@@ -27,7 +27,7 @@ export function beganAtMs(anchorMs: number, lengthMs: number, atMs: number): num
   return anchorMs + Math.floor((atMs - anchorMs) / lengthMs) * lengthMs;
 }
 
-/** The current period, counted from an anchor. If a count does not belong to this period, nothing of the period is used. */
+/** The current period, counted from an anchor, and whether a stored count belongs to it. If not, nothing of this period is used yet. */
 export function countedPeriod(
   anchorMs: number,
   lengthMs: number,
@@ -36,10 +36,10 @@ export function countedPeriod(
 ): { readonly beganAtMs: number; readonly isCounted: boolean } {
   const runningSinceMs = beganAtMs(anchorMs, lengthMs, nowMs);
   if (!isCounted(countBeganAtMs, runningSinceMs, nowMs)) return { beganAtMs: runningSinceMs, isCounted: false };
-  // A count slightly in the future may belong to the next period.
+  // Slightly in the future, the counted period may be the next one.
   return { beganAtMs: beganAtMs(anchorMs, lengthMs, Math.max(countBeganAtMs, nowMs)), isCounted: true };
 }
 
-/** SQL: `isCounted` of a column and two parameters. */
+/** SQL: `isCounted` for a column and two parameters. */
 export const countedSql = (column: string, runningSince: string, now: string): string =>
   `(${column} >= ${runningSince}::timestamptz and ${column} <= ${now}::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms')`;

@@ -1,4 +1,4 @@
-/** The counters that include a call. The record stores them for the audit (`audit/audit-counts-store.ts`). */
+/** The counters that include a call. The call record stores them, so that audits can check the counters (`audit/audit-counts-store.ts`). */
 export interface CountedUse {
   readonly plan?: CountedPlanUse;
   readonly key?: CountedKeyUse;
@@ -7,17 +7,17 @@ export interface CountedUse {
 
 interface CountedPlanUse {
   readonly id: string;
-  /** Position among the calls that the subscription counted, from 1. */
+  /** Number of the call among those that the subscription counted, from 1. */
   readonly no: number;
   /** The week in which the call counts (`placeOf`); `null`: the week is over, or an operator resolved the call. */
   readonly week: string | null;
-  /** The period in which the tokens count; `null`: the period is over. */
+  /** The plan period in which the tokens count; `null`: the period is over. */
   readonly period: string | null;
   readonly tokens: number;
 }
 
 interface CountedKeyUse {
-  /** Position among the calls that the key or the person counted, from 1. */
+  /** Number of the call among those that the key or the member counted, from 1. */
   readonly no: number;
   readonly day: string;
 }
@@ -44,10 +44,10 @@ interface KeyPeriods {
   readonly monthBeganAtMs: number;
 }
 
-/** Names a period by its number and start. A counter that starts over gets a new name. */
+/** Identifies a counted period by its number and start. A counter that starts over gets a new one. */
 export const placeOf = (no: number, beganAtMs: number): string => `${no}@${beganAtMs}`;
 
-/** SQL: `placeOf` of two columns. */
+/** SQL: `placeOf` for two columns. */
 export const placeSql = (no: string, beganAt: string): string =>
   `(${no} || '@' || round(extract(epoch from ${beganAt}) * 1000)::bigint)`;
 
@@ -58,7 +58,7 @@ const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
   month: placeOf(owner.monthNo, owner.monthBeganAtMs),
 });
 
-/** Returns `null` if neither the key nor the member has budgets. */
+/** The budgets that count a charge; `null` if neither the key nor the member has budgets. */
 export function keyChargeOf(key: KeyPeriods | null, member: KeyPeriods | null): CountedKeyCharge | null {
   if (member !== null) return { ...(key && ownerChargeOf(key)), member: ownerChargeOf(member) };
   return key && ownerChargeOf(key);

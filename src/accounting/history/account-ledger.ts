@@ -1,6 +1,6 @@
 import type { HistoryRow } from './history-store.ts';
 
-/** Entries must be posted in the order of their time. */
+/** The ledger of one account. Entries must be posted in the order of their time. */
 export class AccountLedger {
   readonly entries: HistoryRow[] = [];
   readonly #accountId: string;
@@ -18,7 +18,7 @@ export class AccountLedger {
     return { accountId: this.#accountId, balanceNano: this.#balanceNano, lastEntryNo: this.entries.length };
   }
 
-  /** Returns the number of the entry. `more` contains the values of further columns. */
+  /** Posts an entry and returns its number. `more`: values of further columns. */
   post(kind: 'top_up' | 'charge', amountNano: bigint, createdAtMs: number, more?: HistoryRow): number {
     this.#balanceNano += amountNano;
     const entryNo = this.entries.length + 1;
@@ -27,7 +27,7 @@ export class AccountLedger {
     return entryNo;
   }
 
-  /** Does nothing if the balance is already that high. */
+  /** Tops the balance up to an amount. Does nothing if the balance is already as high. */
   topUpTo(balanceNano: bigint, atMs: number): void {
     const missingNano = balanceNano - this.#balanceNano;
     if (missingNano > 0n) this.post('top_up', missingNano, atMs);

@@ -6,9 +6,9 @@ import { createMonthTable, forgetOpenFilters, monthTableOf } from '../calls/call
 import { priceListWrites, StoredPriceLists } from '../pricing/price-list-store.ts';
 import { factsText } from '../reservations/reservation.ts';
 
-/** Writes the history of a new database, for the demo (`README.md`). */
+/** This file writes the history of a new database, for the demo (`README.md`). */
 
-/** In an order that satisfies their foreign keys. */
+/** Tables in an order that satisfies their foreign keys. */
 const TABLES = [
   'accounts',
   'balances',
@@ -28,18 +28,18 @@ const TABLES = [
 
 export type HistoryTable = (typeof TABLES)[number];
 
-/** Values by field name. A field such as `createdAtMs` is written to the column `created_at`. Objects are stored as JSON. */
+/** Values by field name. A field such as `createdAtMs` becomes the column `created_at`. Objects are stored as JSON. */
 export type HistoryRow = Readonly<Record<string, string | number | bigint | boolean | null | object>>;
 
 export interface History {
-  /** A column that no row contains gets its default. If only some rows contain it, it is null in the others. */
+  /** Rows by table. A column that no row contains gets its default; if only some rows contain it, it is null in the others. */
   readonly rows: Readonly<Partial<Record<HistoryTable, readonly HistoryRow[]>>>;
-  /** In the order of their starts; `rows` has their ledger entries. */
+  /** Calls in the order of their starts. Their ledger entries are in `rows`. */
   readonly outcomes: readonly CallOutcome[];
   readonly unresolved: readonly LostOutcome[];
 }
 
-/** A call on the balance whose node died. Only what was known at admission is used. The call ends when the death is noticed. */
+/** A call on a balance whose node died; its end is when this was noticed. Only what was known at admission is used. */
 export type LostOutcome = CallOutcome & { readonly reservedNano: bigint };
 
 const lockIdentity: Statement = {
@@ -55,7 +55,7 @@ select account_id, key_id, max(started_at) from calls group by account_id, key_i
 
 const ROWS_AT_ONCE = 500;
 
-/** If the database has accounts, writes nothing and returns false. */
+/** Writes a history. If the database already has accounts, returns false and writes nothing. */
 export function writeHistory(database: Database, { rows, outcomes, unresolved }: History): Promise<boolean> {
   return database.longTransaction(async (transaction) => {
     const [identity] = await transaction.query<{ has_accounts: boolean }>(lockIdentity);

@@ -13,7 +13,7 @@ interface FirstPeriod {
   readonly endsAtMs: number;
 }
 
-/** The rows after all calls of the account. `countedBefore` contains all counts, because call records of a history contain none. */
+/** Rows for a subscription after all calls of its account. All counts are in `countedBefore`, because these calls state none. */
 export function subscriptionRows(
   { startsAtMs, ...subscription }: FirstPeriod,
   calls: readonly CallOutcome[],
@@ -21,7 +21,7 @@ export function subscriptionRows(
 ): { readonly subscription: HistoryRow; readonly slots: readonly HistoryRow[] } {
   const { accountId, id } = subscription;
   const weekBeganAtMs = beganAtMs(startsAtMs, WEEK_MS, nowMs);
-  // A call keeps its slot once a successful response has started.
+  // A call counts once a successful response has started; all others gave their slots back.
   const counted = calls.filter(
     (call) => call.accountId === accountId && call.context === 'coding' && call.usage !== null,
   );

@@ -6,7 +6,7 @@ const lockRow: Statement = {
   text: 'select from balances where account_id = $1 for update',
 };
 
-/** Every transaction takes this lock before it changes data of the account. Returns false if the account does not exist. */
+/** Locks an account. Every transaction that changes its data does so first. Returns false if the account does not exist. */
 export async function lockAccount(transaction: PartitionQueryable, accountId: string): Promise<boolean> {
   const rows = await transaction.query(lockRow, [accountId]);
   return rows.length > 0;

@@ -8,13 +8,13 @@ import { accountIdOf, itself, mapByPartition, type Routes, routedByAccount } fro
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import { lockAccount } from './account-lock-store.ts';
 
-/** Balances, ledger entries, and the terms of accounts. */
+/** This file stores balances, ledger entries, and the terms of accounts. */
 
 export type LedgerKind = 'top_up' | 'charge' | 'refund' | 'adjustment';
 
 export const ENTRIES = selection({
   accountId: textColumn('account_id'),
-  /** Entries of an account are numbered from 1, without gaps. */
+  /** Number of the entry in its account, from 1, without gaps. */
   entryNo: bigintColumn('entry_no'),
   kind: textColumn<LedgerKind>('kind'),
   /** The amount that is added to the balance; negative for charges. */
@@ -33,7 +33,7 @@ export interface NewLedgerEntry {
   readonly amountNano: bigint;
   readonly callId?: string;
   readonly memo: string | null;
-  /** A repeat with the same key returns the first entry. */
+  /** A repeated request with the same key returns the first entry. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
 }
@@ -49,7 +49,7 @@ const BALANCES = selection({
     `case when ${countedSql('day_began_at', '$2', '$3')} then spent_nano else 0 end as spent_today_nano`,
   ),
   dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
-  /** A second cap, set by the owners of the account; `null`: none. */
+  /** A daily spending cap that the owners of the account set, next to the operator's; `null`: none. */
   ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
   priceFactorBasisPoints: intColumn('price_factor_basis_points'),
 });
@@ -83,14 +83,14 @@ export interface LedgerFilter {
 
 const EVERY_ENTRY: LedgerFilter = { kind: null, from: null, to: null };
 
-/** If nothing in the batch matches, there is one row whose entry is null. */
+/** A row of a batch. If no entry of the batch matches, there is one row without an entry. */
 interface BatchEnd extends StoredRow {
   readonly entry_no: bigint | null;
   readonly last_no: bigint | null;
   readonly rows_read: number;
 }
 
-/** Selects the matching entries of a batch of rows, and its last row. The condition `part` starts the batch after the cursor. */
+/** Selects a batch of rows: the entries that match, and the last row. The condition `part` begins the batch after the cursor. */
 const batchOf = (name: string, part: string, order: string): Statement => ({
   name: `ledger.batch-${name}`,
   text: `with part as materialized (
@@ -107,10 +107,10 @@ from (select (array_agg(entry_no order by ${order}))[count(*)] as last_no, count
 left join found f on true order by ${order}`,
 });
 
-/** Uses the primary key. A time range is not a range of entry numbers, because entries from a journal are inserted after newer ones. */
+/** A batch of all entries, by primary key. A time range is not a range of entry numbers: entries from a journal are inserted late. */
 const batchOfAll = batchOf('all', '($2::bigint is null or entry_no < $2)', 'entry_no desc');
 
-/** Entries other than charges are few. Uses ledger_entries_beside_charges. */
+/** A batch of entries other than charges, which are few. Uses ledger_entries_beside_charges. */
 const batchOfOthers = batchOf(
   'beside-charges',
   `kind <> 'charge' and created_at >= coalesce($6::timestamptz, '-infinity') and created_at < coalesce($7::timestamptz, 'infinity')
@@ -124,7 +124,7 @@ const selectBalances: Statement = {
   text: `select account_id, ${BALANCES.list} from balances where account_id = any ($1::text[])`,
 };
 
-/** Waits for the row's lock, so each admission sees either the old terms or the new ones. */
+/** Changes the terms of an account. Waits for the row's lock, so each admission sees either the old terms or the new ones. */
 const updateTerms: Statement = {
   name: 'ledger.update-terms',
   text: `update balances set
@@ -134,18 +134,18 @@ const updateTerms: Statement = {
 where account_id = $1`,
 };
 
-/** Terms that are absent stay unchanged. */
+/** New terms of an account. Terms that are absent stay unchanged. */
 export interface LedgerTerms {
-  /** The operator's cap; `null`: the cap of the configuration. */
+  /** The operator's daily cap; `null`: the cap in the configuration applies. */
   readonly dailyCapNano?: bigint | null | undefined;
-  /** In addition to the operator's cap; `null`: none. */
+  /** The owners' daily cap, next to the operator's; `null`: none. */
   readonly ownDailyCapNano?: bigint | null | undefined;
   readonly priceFactorBasisPoints?: number | undefined;
 }
 
 export interface LedgerStore {
   post(entry: NewLedgerEntry): Promise<PostResult>;
-  /** Newest first. At the time limit, returns the entries found so far and a cursor. Without `timing` it has no time limit. */
+  /** Lists entries, newest first. At the time limit, returns those found so far and a cursor. Without `timing`, there is no time limit. */
   listEntries(
     accountId: string,
     beforeNo: string | null,
@@ -153,9 +153,9 @@ export interface LedgerStore {
     filter?: LedgerFilter,
     timing?: SliceTiming,
   ): Promise<LookedThrough<LedgerEntry>>;
-  /** Accounts that do not exist are absent. */
+  /** Returns balances by account id. Accounts that do not exist are absent. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
-  /** Applies to all later admissions, on every node. */
+  /** Changes the terms of an account for all later admissions, on every node. */
   setTerms(accountId: string, terms: LedgerTerms): Promise<void>;
 }
 
@@ -195,7 +195,7 @@ export function createLedgerStore(database: PartitionPool): LedgerStore {
 /** SQLSTATE of a value that exceeds the range of its column. */
 export const NUMERIC_OUT_OF_RANGE = '22003';
 
-/** Locks the account first, so that a concurrent repeat finds the entry of the first request. */
+/** Adds a ledger entry. Locks the account first, so that a concurrent repeat of the request finds the first entry. */
 export async function postEntry(transaction: PartitionQueryable, entry: NewLedgerEntry): Promise<PostResult> {
   if (!(await lockAccount(transaction, entry.accountId))) return { outcome: 'unknown_account' };
   if (entry.idempotencyKey !== null) {

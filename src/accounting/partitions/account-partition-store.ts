@@ -20,13 +20,13 @@ const COUNTS = selection({
 
 const TAKING = selection({ number: intColumn('p.number') });
 
-/** Scans the whole table. Each process does this rarely (`placement.ts`). */
+/** Counts accounts per partition. Scans the whole table; each process does this rarely (`placement.ts`). */
 const countAccounts: Statement = {
   name: 'accounts.count-by-partition',
   text: `select ${COUNTS.list} from accounts group by partition_no`,
 };
 
-/** Excludes a new partition while a node is alive that started before it, and may not have opened it. Scans small tables. */
+/** Selects partitions that take new accounts. A node that is older than a partition may not have opened it. Scans small tables. */
 const listTaking: Statement = {
   name: 'partitions.list-taking',
   text: `select ${TAKING.list} from partitions p where p.number = 0 or not exists (
@@ -38,11 +38,11 @@ const listTaking: Statement = {
 export type AccountPartitionStore = ReturnType<typeof createAccountPartitionStore>;
 
 export const createAccountPartitionStore = (directory: DirectoryPool) => ({
-  /** Accounts by partition. Empty partitions may be absent. */
+  /** Returns the number of accounts per partition. Empty partitions may be absent. */
   count: async (): Promise<readonly RowOf<typeof COUNTS>[]> => COUNTS.all(await directory.query(countAccounts)),
   listTaking: async (): Promise<readonly number[]> =>
     TAKING.all(await directory.query(listTaking)).map(({ number }) => number),
-  /** Accounts that do not exist are absent. */
+  /** Returns the partitions of accounts. Accounts that do not exist are absent. */
   find: async (accountIds: readonly string[], signal?: AbortSignal): Promise<readonly RowOf<typeof PLACED>[]> =>
     PLACED.all(await directory.query(selectPartitions, [toArray(accountIds)], signal)),
 });

@@ -10,7 +10,7 @@ export function createAddedPartitions(opened: number, logger: Pick<Logger, 'warn
       if (count === 0) {
         logger.warn(
           { opened, partitions },
-          'partitions were added that this gateway has not opened; they get no accounts until it is restarted',
+          'partitions were added after this gateway started; new accounts are created in them only after it is restarted',
         );
       }
       count = partitions - opened;

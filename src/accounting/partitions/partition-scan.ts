@@ -1,7 +1,7 @@
 import { isLockTimeout } from '../../db/errors.ts';
 import { PartitionError, type Routes, UnknownPartitionError } from './routes.ts';
 
-/** A scan over accounts of all partitions. It skips a failed partition, so that one that does not respond costs a single timeout. */
+/** A scan over accounts of all partitions. After its first failure, a partition is skipped, so that it costs only one timeout. */
 export class PartitionScan<Part> {
   readonly #routes: Routes<Part>;
   readonly #failed = new Set<Part>();
@@ -11,7 +11,7 @@ export class PartitionScan<Part> {
     this.#routes = routes;
   }
 
-  /** Returns false if the partition has failed. @throws a lock timeout (`isLockTimeout`), or if the directory does not respond */
+  /** Returns false if the account's partition has failed. @throws a lock timeout (`isLockTimeout`), or if the directory does not respond */
   async visit(accountId: string, work: (part: Part) => Promise<unknown>): Promise<boolean> {
     const part = await this.#partOf(accountId);
     if (part === null || this.#failed.has(part)) return false;

@@ -4,7 +4,7 @@ import type { AccountPartitionStore } from './account-partition-store.ts';
 /** Chooses the partition of a new account. @throws if the directory does not respond. */
 export type Place = () => Promise<number>;
 
-/** While the counts are cached, other nodes distribute their new accounts just as evenly. */
+/** How long counts are cached. In this time, every node distributes its own new accounts evenly. */
 const COUNTED_FOR_MS = 600_000;
 
 /** Places each account in the partition with the fewest accounts. */
@@ -13,7 +13,7 @@ export function createPlacement(
   store: Pick<AccountPartitionStore, 'count' | 'listTaking'>,
   clock: Pick<Clock, 'nowMs'>,
 ): Place {
-  /** By partition; infinite for partitions that take no new accounts. */
+  /** Accounts by partition number; infinite for partitions that take no new accounts. */
   let counts: number[] = [];
   let countedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -24,7 +24,7 @@ export function createPlacement(
     counts = Array.from({ length: partitions }, (_, number) =>
       taking.includes(number) ? 0 : Number.POSITIVE_INFINITY,
     );
-    // The database may have partitions that this process does not know.
+    // Ignores partitions that were added after this process started.
     for (const { partition, accounts } of found) if (partition < partitions) counts[partition]! += accounts;
     countedAtMs = nowMs;
   }

@@ -3,22 +3,22 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 import type { AccountPartitionStore } from './account-partition-store.ts';
 
-/** One object per partition, such as a store. An account never moves, so its partition is read only once. */
+/** Finds the object, such as a store, for an account's partition. An account never moves, so its partition is read only once. */
 export interface Routes<Part> {
   readonly all: readonly Part[];
-  /** Returns the first object if the account does not exist. @throws if the directory does not respond */
+  /** Returns the object for an account; the first one if the account does not exist. @throws if the directory does not respond */
   of(accountId: string): Part | Promise<Part>;
   map<Other>(make: (part: Part, number: number) => Other): Routes<Other>;
 }
 
 export interface KnownPartitions {
-  /** @throws if the directory does not respond; UnknownPartitionError */
+  /** Returns the partition number of an account. @throws if the directory does not respond; UnknownPartitionError */
   find(accountId: string): number | Promise<number>;
-  /** Caches a partition that another query has read. @throws UnknownPartitionError if this process has not opened it */
+  /** Remembers the partition that another query has read. @throws UnknownPartitionError if this process has not opened it */
   note(accountId: string, partition: number): void;
 }
 
-/** More than the cached keys (`accounts/principals.ts`), so that a call with a cached key needs no query for its partition. */
+/** Maximum number of remembered accounts: more than cached keys (`accounts/principals.ts`), so that calls with those need no query. */
 const KNOWN_MAX = 200_000;
 
 /** @param opened number of partitions that this process has opened */
@@ -28,7 +28,7 @@ export function createKnownPartitions(
   opened = Number.POSITIVE_INFINITY,
 ): KnownPartitions {
   const known = rememberRecent<number>(KNOWN_MAX);
-  /** The pending lookup. One statement reads all accounts that are requested in the same tick. */
+  /** The next lookup. One statement reads all accounts that are requested in the same tick of the event loop. */
   let next: { readonly accountIds: Set<string>; readonly read: Promise<ReadonlyMap<string, number>> } | null = null;
 
   function note(accountId: string, partition: number): void {
@@ -37,7 +37,7 @@ export function createKnownPartitions(
   }
 
   async function read(accountIds: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
-    // Waits until the caller has requested all accounts of its list.
+    // Waits for further lookups in the same tick.
     await null;
     next = null;
     const found = await questions.ask((signal) => store.find([...accountIds], signal));
@@ -59,7 +59,7 @@ export function createKnownPartitions(
   return { find: (accountId) => known.get(accountId) ?? readWithOthers(accountId), note };
 }
 
-/** @param all by partition number; with a single object, no lookup is needed */
+/** @param all the objects by partition number; a single one needs no lookup */
 export function createRoutes<Part>(all: readonly Part[], known: Pick<KnownPartitions, 'find'>): Routes<Part> {
   const at = (number: number): Part => partAt(all, number);
   return {
@@ -80,7 +80,7 @@ export function partAt<Part>(all: readonly Part[], number: number): Part {
   return part;
 }
 
-/** The partition was added after this process started. The process can serve the account only after a restart. */
+/** Error for an account in a partition that was added after this process started. After a restart, the process can serve it. */
 export class UnknownPartitionError extends GatewayError {
   constructor(number: number) {
     const cause = new Error(`partition ${number} was added after this process opened its partitions; restart it`);
@@ -97,7 +97,7 @@ export const accountIdOf = ({ accountId }: { readonly accountId: string }): stri
 
 type MethodOf<Part> = { readonly [Name in keyof Part]: (...given: never[]) => Promise<unknown> };
 
-/** For each method, a function that returns the account id from its arguments. */
+/** For each method, a function that takes the account id from the method's arguments. */
 type AccountOf<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...given: infer Given) => Promise<unknown>
     ? (...given: Given) => string
@@ -115,7 +115,7 @@ export function routedByAccount<Part extends MethodOf<Part>>(routes: Routes<Part
   return Object.fromEntries(routed) as Part;
 }
 
-/** Groups items by the partition of their accounts and queries each partition once. Results have no particular order. */
+/** Groups items by the partition of their accounts and queries each partition once. The order of results is undefined. */
 export async function askedByPartition<Part, Item, Result>(
   routes: Routes<Part>,
   items: readonly Item[],
@@ -145,7 +145,7 @@ export async function mapByPartition<Part, Item, Key, Value>(
   return new Map(maps.flatMap((map) => [...map]));
 }
 
-/** Runs work on one partition after the other, even after a failure. @throws PartitionError of the first failure, at the end */
+/** Runs work on one partition after another and continues after a failure. At the end: @throws PartitionError of the first failure */
 export async function inEachPartition<Part, Result>(
   { all }: Routes<Part>,
   work: (part: Part, number: number) => Promise<Result>,
@@ -177,7 +177,7 @@ export function ofEachPartition<Part, Result>(
   );
 }
 
-/** Searches all partitions in parallel; returns `null` if none has it. @throws PartitionError of the first failure, if none has it */
+/** Searches all partitions in parallel; `null`: not found. @throws PartitionError of the first failure, if nothing was found */
 export function firstFound<Part, Found>(
   { all }: Routes<Part>,
   find: (part: Part, number: number) => Promise<Found | null>,
@@ -202,11 +202,11 @@ export function firstFound<Part, Found>(
   });
 }
 
-/** The message of a `GatewayError` already names the partition (`db/request-pool.ts`). */
+/** Adds the partition number to an error. A `GatewayError` already names the partition (`db/request-pool.ts`). */
 const withNumber = (number: number, partitions: number, error: unknown): unknown =>
   partitions === 1 || error instanceof GatewayError ? error : new PartitionError(number, error);
 
-/** Ids sort by time, so the newest item has the greatest id. */
+/** Merges lists, newest first. Ids sort by time, so the newest item has the greatest id. */
 export function newestFirst<Item extends { readonly id: string }>(
   lists: readonly (readonly Item[])[],
   limit: number,

@@ -3,13 +3,13 @@ import { nowSql } from '../../db/database-time.ts';
 import { isLockTimeout } from '../../db/errors.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 
-/** Slots are kept far longer than the five-hour window. */
+/** SQL: slots before this are deleted. They are kept far longer than the five-hour window needs. */
 const PAST = `${nowSql('$1')} - interval '1 day'`;
 
 const FORGOTTEN_SUBSCRIPTIONS_MAX = 100;
 const FORGOTTEN_SLOTS_MAX = 500;
 
-/** Subscriptions of all accounts that still have slots. Scans the primary key in pages. */
+/** Selects subscriptions that still have slots, of all accounts. Scans the primary key in pages. */
 const listPastSlots: Statement = {
   name: 'plans.list-past-slots',
   text: `select account_id, id from subscriptions
@@ -17,13 +17,13 @@ where slots > 0 and (ends_at < ${PAST} or canceled_at < ${PAST}) and (account_id
 order by account_id, id limit ${FORGOTTEN_SUBSCRIPTIONS_MAX}`,
 };
 
-/** Like `lockAccount`, but skips a locked row. */
+/** Locks an account like `lockAccount`, unless another transaction has locked it. */
 const lockFreeAccount: Statement = {
   name: 'plans.lock-free-account',
   text: 'select from balances where account_id = $1 for update skip locked',
 };
 
-/** Deletes slots that no admission reads any more. Uses plan_slots_by_time and primary keys. */
+/** Deletes slots that are too old for every admission. Uses plan_slots_by_time and primary keys. */
 const deletePastSlots: Statement = {
   name: 'plans.delete-past-slots',
   text: `with past as (
@@ -57,7 +57,7 @@ export async function forgetPastSlots(
   return isAll;
 }
 
-/** Returns false if the account is locked. */
+/** Deletes old slots of a subscription. Returns false if the account is locked. */
 async function forgetSlotsOf(
   database: PartitionPool,
   accountId: string,

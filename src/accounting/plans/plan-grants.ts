@@ -20,22 +20,22 @@ export type GrantRefusal =
 interface AskedGrant {
   readonly accountId: string;
   readonly planId: string;
-  /** `null`: now. */
+  /** When the subscription begins; `null`: now. */
   readonly startsAt: Date | null;
   readonly idempotencyKey: string | null;
 }
 
 export interface Granted {
   readonly subscription: Subscription;
-  /** Whether the request is a repeat, which changes nothing. */
+  /** Whether an earlier request with the same idempotency key did this already, so that nothing was changed. */
   readonly isRepeat: boolean;
 }
 
 /** Grants and renews plans for one period at a time. An account has at most one active subscription. */
 export interface PlanGrants {
-  /** A repeat returns the subscription of the first request in its current state. */
+  /** Grants a plan. A repeated request returns the subscription of the first one in its current state. */
   grant(asked: AskedGrant): Promise<Granted | GrantRefusal>;
-  /** Weeks and periods keep their anchor. A repeat is handled as in `grant`. */
+  /** Adds a period to a subscription. Weeks and periods keep their anchor. Repeated requests are handled as in `grant`. */
   renew(subscription: Subscription, idempotencyKey: string | null): Promise<Granted | GrantRefusal>;
   cancel(subscription: Subscription): Promise<void>;
 }
@@ -43,7 +43,7 @@ export interface PlanGrants {
 interface PlanGrantsDependencies {
   readonly subscriptions: Pick<SubscriptionStore, 'findRepeated' | 'grant' | 'renew' | 'cancel'>;
   readonly plans: () => readonly PlanTerms[];
-  /** The database's clock, so that a subscription that begins now has begun for the next call. */
+  /** The database's clock, so that a subscription that begins now is active for the next call. */
   readonly databaseNowMs: () => Promise<number>;
   readonly ids: Ids;
 }
@@ -53,7 +53,7 @@ interface GrantedPeriod {
   readonly sale: PlanSale | null;
 }
 
-/** PostgreSQL does not parse ISO 8601 text with longer years. */
+/** The latest end of a period. PostgreSQL does not parse ISO 8601 text with longer years. */
 const ENDS_AT_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: PlanGrantsDependencies): PlanGrants {
@@ -78,7 +78,7 @@ export function createPlanGrants({ subscriptions, plans, databaseNowMs, ids }: P
     if (plan === undefined) return 'unknown_plan';
     const endsAt = new Date(fromMs + periodMsOf(plan));
     if (endsAt.getTime() <= nowMs) return 'over';
-    // The comparison is also false for an invalid `Date`.
+    // If `endsAt` is an invalid date, this comparison is false, too.
     return endsAt.getTime() <= ENDS_AT_MAX_MS ? { endsAt, sale: plan.sale } : 'out_of_range';
   }
 

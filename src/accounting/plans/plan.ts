@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 
-/** In the configuration in force (`docs/coding-plan.md`). */
+/** A plan as it is configured now (`docs/coding-plan.md`). */
 export interface PlanTerms {
   readonly id: string;
   readonly name: string;
@@ -9,17 +9,17 @@ export interface PlanTerms {
   readonly concurrency: number;
   readonly quotaTokens: number;
   readonly periodDays: number;
-  /** `null`: no price is recorded. */
+  /** Price of the plan; `null`: none is recorded. */
   readonly sale: PlanSale | null;
-  /** Canonical model ids. */
+  /** Canonical ids of the models that the plan includes. */
   readonly models: ReadonlySet<string>;
   readonly inputBytesMax: number;
   readonly outputTokensMax: number;
-  /** Calls that wait at the concurrency limit. By default no call waits. */
+  /** Limits of the queue of calls at the concurrency limit. By default no call waits. */
   readonly queue: { readonly length: number; readonly waitMs: number };
 }
 
-/** The gateway records the price but does not charge it. Revenue is spread over the days of a time zone (`usage/plan-revenue.ts`). */
+/** Price of a plan for a period. The gateway records it for reports (`usage/plan-revenue.ts`) but does not charge it. */
 export interface PlanSale {
   readonly priceNano: bigint;
   readonly timezone: string;
@@ -27,7 +27,7 @@ export interface PlanSale {
 
 const DAY_MS = 24 * 3_600_000;
 export const FIVE_HOURS_MS = 5 * 3_600_000;
-/** Daylight saving time does not change the length of a week. */
+/** Always seven days, even when daylight saving time begins or ends. */
 export const WEEK_MS = 7 * DAY_MS;
 
 export const periodMsOf = ({ periodDays }: Pick<PlanTerms, 'periodDays'>): number => periodDays * DAY_MS;

@@ -26,7 +26,7 @@ export function routedSubscriptions(routes: Routes<SubscriptionStore>): Subscrip
       const done = await inEachPartition(routes, (subscriptions) => subscriptions.forgetSlots(nowMs, signal));
       return done.every((isDone) => isDone);
     },
-    // Clocks of other partitions' servers may differ slightly.
+    // The clock of the first partition. Servers of other partitions may differ slightly.
     nowMs: () => routes.all[0]!.nowMs(),
     async countActive(planIds, now, max) {
       const counts = await ofEachPartition(routes, (subscriptions) => subscriptions.countActive(planIds, now, max));

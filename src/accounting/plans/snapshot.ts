@@ -77,7 +77,7 @@ export function noPlanSnapshot(nowMs: number, message: string): PlanSnapshot {
   };
 }
 
-/** Once the tokens are used up, no calls remain, even if the windows have capacity. */
+/** What remains of a plan now. Once the tokens are used up, no calls remain, even if the windows have capacity. */
 export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: number): PlanSnapshot {
   const fiveHour = window(plan.fiveHourCalls, state.fiveHourCalls);
   const { startsAtMs, weekBeganAtMs, periodBeganAtMs } = state;
@@ -117,7 +117,7 @@ export function planSnapshot(plan: PlanTerms, state: SubscriptionState, nowMs: n
   };
 }
 
-/** `null` if something remains. */
+/** When the plan can be used again; `null` if something remains. */
 export function usableAgainMs(state: SubscriptionState, snapshot: PlanSnapshot): number | null {
   const { fiveHour, weekly, pkg, remaining } = snapshot;
   if (remaining > 0 || fiveHour === null || weekly === null || pkg === null) return null;
@@ -132,7 +132,7 @@ function window(limit: number, used: number): Window {
   return { limit, used, remaining: Math.max(limit - used, 0), usedPercent: percent(used, limit) };
 }
 
-/** Rounded down, so that 100 means that nothing remains. */
+/** Percentage of a limit that is used, rounded down, so that 100 means that nothing remains. */
 function percent(used: number, limit: number): number {
   return limit === 0 ? 100 : Math.min(Math.floor((used * 100) / limit), 100);
 }

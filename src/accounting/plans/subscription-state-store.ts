@@ -9,9 +9,9 @@ const STATES = selection({
   planId: textColumn('s.plan_id'),
   startsAtMs: instantColumn('s.starts_at'),
   endsAtMs: instantColumn('s.ends_at'),
-  /** Number of calls in the five hours before the instant. */
+  /** Number of calls in the last five hours. */
   fiveHourCalls: countColumn('lapsed.five_hour_calls'),
-  /** When the window gets capacity for one more call than now, or, if it is full, for one call; `null` if it counts no call. */
+  /** When the five-hour window allows one more call than now, or again allows a call if it is full; `null`: it counts no call. */
   fiveHourMoreAtMs: orNull(instantColumn(`freeing.taken_at + interval '5 hours' as five_hour_more_at`)),
   weekBeganAtMs: instantColumn('s.week_began_at'),
   weekCalls: countColumn('s.week_calls'),
@@ -22,14 +22,14 @@ const STATES = selection({
 
 export type SubscriptionState = RowOf<typeof STATES>;
 
-/** SQL: the last instant that does not count as future (`accounting/counts/counted-since.ts`). */
+/** SQL: the last instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
 const FUTURE_AFTER = `$2::timestamptz + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
 export type WindowLimit = Pick<PlanTerms, 'id' | 'fiveHourCalls'>;
 
 /**
- * Selects the active subscription, or else the one that ended last or begins next, to report the reason. Also selects the slot whose expiry
- * next adds capacity. Uses the primary key, and plan_slots_by_time for expired and future slots, and for the oldest other slot.
+ * Selects the active subscription, or else the one that ended last or begins next, for the error message. Also selects the slot whose
+ * expiry next adds capacity. Uses the primary key, and plan_slots_by_time for expired and future slots, and for the oldest other slot.
  */
 const selectState: Statement = {
   name: 'plans.select-state',
@@ -54,7 +54,7 @@ left join lateral (
 ) freeing on true`,
 };
 
-/** `null` if the account has no subscription, or only canceled ones. */
+/** Returns the state of an account's plan; `null` if the account has no subscription, or only canceled ones. */
 export async function findState(
   database: PartitionQueryable,
   accountId: string,

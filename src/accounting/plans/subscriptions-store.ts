@@ -1,5 +1,5 @@
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
-import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
+import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../../db/home-pools.ts';
 import { dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
@@ -11,7 +11,7 @@ const SUBSCRIPTIONS = selection({
   id: textColumn('id'),
   accountId: textColumn('account_id'),
   planId: textColumn('plan_id'),
-  /** The anchor of the subscription's weeks and periods. */
+  /** Start of the subscription. Weeks and periods are counted from it. */
   startsAt: dateColumn('starts_at'),
   endsAt: dateColumn('ends_at'),
   canceledAt: orNull(dateColumn('canceled_at')),
@@ -20,7 +20,7 @@ const SUBSCRIPTIONS = selection({
 
 export type Subscription = RowOf<typeof SUBSCRIPTIONS>;
 
-/** Does nothing if another subscription of the account overlaps. */
+/** Inserts a subscription, unless another one of the account overlaps. */
 const insertSubscription: Statement = {
   name: 'plans.insert-subscription',
   text: `insert into subscriptions (account_id, id, plan_id, starts_at, ends_at, created_at)
@@ -32,7 +32,7 @@ where not exists (
 returning ${SUBSCRIPTIONS.list}`,
 };
 
-/** Keeps the anchor. Does nothing if the next subscription begins before the new end. */
+/** Extends a subscription without changing its start, unless the next one begins before the new end. */
 const renewSubscription: Statement = {
   name: 'plans.renew-subscription',
   text: `update subscriptions s set ends_at = $4::timestamptz
@@ -62,7 +62,7 @@ const selectSubscription: Statement = {
   text: `select ${SUBSCRIPTIONS.list} from subscriptions where id = $1`,
 };
 
-/** Newest first: ids sort by time. Scans the primary key backwards. */
+/** Selects subscriptions, newest first, because ids sort by time. Scans the primary key backwards. */
 const listSubscriptions: Statement = {
   name: 'plans.list-subscriptions',
   text: `select ${SUBSCRIPTIONS.list} from subscriptions
@@ -82,17 +82,23 @@ const insertRequest: Statement = {
 values ($1, $2, $3, $4, clock_timestamp())`,
 };
 
-/** At least one day, even if a clock was set back between the begin and the end. */
+/** Inserts a period of at least one day, even if a clock was set back between its start and end. */
 const insertPeriod: Statement = {
   name: 'plans.insert-period',
-  text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano)
-select $1, $2, $3::timestamptz, p.first_day, greatest(1, p.next_day - p.first_day), $5::bigint
+  text: `insert into plan_periods (account_id, subscription_id, starts_at, first_day, days, price_nano, group_id)
+select $1, $2, $3::timestamptz, p.first_day, greatest(1, p.next_day - p.first_day), $5::bigint, $7
 from (
   select ($3::timestamptz at time zone $6::text)::date as first_day, ($4::timestamptz at time zone $6::text)::date as next_day
 ) p`,
 };
 
-/** Counts up to a maximum. Uses subscriptions_by_plan. */
+/** Uses the primary key. */
+const selectGroup: Statement = {
+  name: 'plans.select-group',
+  text: 'select group_id from accounts where id = $1::text',
+};
+
+/** Counts active subscriptions up to a maximum. Uses subscriptions_by_plan. */
 const countActive: Statement = {
   name: 'plans.count-active',
   text: `select p.plan_id, (
@@ -122,7 +128,7 @@ interface NewSubscription {
 
 export interface KeyedRequest {
   readonly idempotencyKey: string;
-  /** Text that is equal for equal requests. */
+  /** Text that is equal for repeats of the same request. */
   readonly request: string;
 }
 
@@ -136,7 +142,7 @@ export class OtherRequestError extends Error {
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 export function createSubscriptionStore(database: PartitionPool) {
-  /** The lock makes a concurrent repeat find the first request. */
+  /** Takes the account's lock, so that a concurrent repeat finds the first request. */
   const changed = (
     accountId: string,
     statement: Statement,
@@ -144,7 +150,7 @@ export function createSubscriptionStore(database: PartitionPool) {
     keyed: KeyedRequest | null = null,
     sold: SoldPeriod | null = null,
   ) =>
-    database.transaction(async (transaction) => {
+    database.transactionWithDirectory(async (transaction) => {
       if (!(await lockAccount(transaction, accountId))) return null;
       const repeated = keyed && (await findKeyedSubscription(transaction, accountId, keyed));
       if (repeated) return repeated;
@@ -158,13 +164,13 @@ export function createSubscriptionStore(database: PartitionPool) {
     });
 
   return {
-    /** Returns `null` if another subscription overlaps, or the account does not exist. @throws OtherRequestError */
+    /** Grants a subscription. Returns `null` if another one overlaps, or the account does not exist. @throws OtherRequestError */
     grant: (
       { accountId, id, planId, startsAt, endsAt, at, sale = null }: NewSubscription,
       keyed?: KeyedRequest | null,
     ): Promise<Subscription | null> =>
       changed(accountId, insertSubscription, [id, planId, startsAt, endsAt, at], keyed, { from: startsAt, sale }),
-    /** Returns `null` if another subscription overlaps, or this one is canceled or does not end at `from`. @throws OtherRequestError */
+    /** Renews a subscription. Returns `null` if another overlaps, or it is canceled or does not end at `from`. @throws OtherRequestError */
     renew: (
       accountId: string,
       id: string,
@@ -181,15 +187,15 @@ export function createSubscriptionStore(database: PartitionPool) {
       SUBSCRIPTIONS.first(await database.query(selectSubscription, [id])),
     list: async (accountId: string, beforeId: string | null, limit: number): Promise<Subscription[]> =>
       SUBSCRIPTIONS.all(await database.query(listSubscriptions, [accountId, beforeId, limit])),
-    /** The database's clock, which decides when subscriptions begin and end. */
+    /** The time of the database's clock, which decides when subscriptions begin and end. */
     async nowMs(): Promise<number> {
       const [row] = await database.query<{ now_ms: bigint }>(selectNow);
       return Number(row!.now_ms);
     },
-    /** Returns false if slots remain because accounts were locked. Stops after a batch once the signal is aborted. */
+    /** Deletes old slots. Returns false if some remain because of locked accounts. An abort ends it after the current batch. */
     forgetSlots: (nowMs: number | null, signal?: AbortSignal): Promise<boolean> =>
       forgetPastSlots(database, nowMs, signal),
-    /** Number of active subscriptions by plan id, counted up to `max`. */
+    /** Returns the number of active subscriptions by plan id, counted up to `max`. */
     async countActive(planIds: readonly string[], now: Date, max: number): Promise<ReadonlyMap<string, number>> {
       const rows = await database.query<{ plan_id: string; active: bigint }>(countActive, [toArray(planIds), now, max]);
       return new Map(rows.map((row) => [row.plan_id, Number(row.active)]));
@@ -204,25 +210,28 @@ interface SoldPeriod {
   readonly sale: PlanSale | null;
 }
 
+/** The revenue of the period belongs to the group that the account has now. */
 async function notePeriod(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, id, endsAt }: Subscription,
   { from, sale }: SoldPeriod,
 ): Promise<void> {
   if (sale === null) return;
   const zone = sqlTimezone(sale.timezone);
-  await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone]);
+  const [account] = await transaction.query<{ group_id: string | null }>(selectGroup, [accountId]);
+  const groupId = account?.group_id ?? null;
+  await transaction.query(insertPeriod, [accountId, id, from, endsAt, sale.priceNano, zone, groupId]);
 }
 
-/** From now, or from the end of the current subscription of the plan. */
+/** A period that starts now, or at the end of the account's current subscription to the plan. */
 interface GrantedPeriod extends Pick<NewSubscription, 'accountId' | 'id' | 'planId' | 'at'> {
   readonly periodMs: number;
   readonly sale: PlanSale | null;
 }
 
-/** Requires the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
+/** Grants a period under the account's lock. Changes nothing if another plan is active or another subscription overlaps. */
 export async function grantPeriod(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, id, planId, at, periodMs, sale }: GrantedPeriod,
   { idempotencyKey, request }: KeyedRequest,
 ): Promise<Subscription | 'other_plan' | 'overlapping'> {
@@ -240,7 +249,7 @@ export async function grantPeriod(
   return granted;
 }
 
-/** The subscription in its current state; `null` if no earlier request has the key. @throws OtherRequestError */
+/** Returns the subscription that an earlier request with the key created; `null` if there is none. @throws OtherRequestError */
 export async function findKeyedSubscription(
   queryable: PartitionQueryable,
   accountId: string,

@@ -1,4 +1,4 @@
-/** A billing day is a date in the billing time zone, as `YYYY-MM-DD` (`local-time.ts`). */
+/** This file computes weeks and months of billing days. A billing day is a date in the billing time zone, `YYYY-MM-DD`. */
 
 const DAY_MS = 86_400_000;
 
@@ -6,7 +6,7 @@ export function nextDayOf(day: string): string {
   return dateAt(Date.parse(day) + DAY_MS);
 }
 
-/** Monday of the day's week. */
+/** Returns the Monday of the day's week. */
 export function weekOf(day: string): string {
   const at = Date.parse(day);
   // `getUTCDay` counts from Sunday.
@@ -22,7 +22,7 @@ export function nextWeekOf(day: string): string {
 }
 
 export function nextMonthOf(day: string): string {
-  // 31 days after the first of a month lie in the next month.
+  // 31 days after the first of a month is always in the next month.
   return monthOf(dateAt(Date.parse(monthOf(day)) + 31 * DAY_MS));
 }
 

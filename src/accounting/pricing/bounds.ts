@@ -15,30 +15,31 @@ interface UsageBounds {
   readonly outputTokensMax: number;
   readonly imagesMax: number;
   readonly searchUnitsMax: number;
-  /** Uses of all tools that have a price. */
+  /** Maximum uses of all tools that have a price, together. */
   readonly toolUsesMax: number;
 }
 
 export interface BoundingFacts {
-  /** `null`: no limit is configured. */
+  /** Context length of the model; `null`: not configured. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
   readonly choices: number;
   /** Number of inputs that the model reads separately, each up to its context length. */
   readonly inputs: number;
-  /** Output per choice that does not count against the model's limit. */
+  /** Output tokens per choice that the model's limit does not include. */
   readonly moreOutputTokens: number;
   readonly searchUnitsMax: number;
 }
 
-/** Maximum count that is accepted from a provider if the model has no configured limit. */
+/** Maximum token count that is accepted from a provider if no limit of the model is configured. */
 export const COUNT_MAX = 10_000_000;
 
-/** Maximum number of server tool uses, and of compactions, that raise the bounds. */
+/** Maximum number of tool uses, and of compactions, for which the bounds are raised. */
 const ROUNDS_MAX = 100;
 
 /**
- * Each use of a server tool causes another round. Each round and each compaction can read the whole context and write the maximum output.
+ * Maximum usage that is accepted. Each use of a server tool causes another round. Each round and each compaction can read the whole context
+ * and write the maximum output.
  */
 export function usageBounds(facts: BoundingFacts, usage: Usage): UsageBounds {
   const { contextTokensMax, outputTokensMax, choices, inputs, moreOutputTokens, searchUnitsMax } = facts;
@@ -60,7 +61,7 @@ export type UsageExcess = {
   readonly [Name in UnitBound['name'] | 'images']?: number;
 };
 
-/** `excess` is what was cut; `null`: nothing. Among the kinds of input, and of output, tokens at the full price are cut last. */
+/** Cuts usage to its bounds. In input and in output, tokens at the full price are cut last. `excess`: what was cut; `null`: nothing. */
 export function boundUsage<Facts extends Usage>(
   usage: Facts,
   bounds: UsageBounds,
@@ -83,7 +84,7 @@ export function boundUsage<Facts extends Usage>(
   return { usage: { ...usage, ...counts, images }, excess };
 }
 
-/** Nearly all usage is within its bounds, and this check is much cheaper than the cut. */
+/** Whether nothing must be cut. This is checked first, because it is true of nearly all usage and a cut is much slower. */
 function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   const used = { inputTokens: 0, outputTokens: 0, searchUnits: 0, toolUses: 0 };
   for (const { unit, bound } of BOUNDED) used[bound.name] += usage[unit];
@@ -96,7 +97,7 @@ function isWithin(usage: Usage, bounds: UsageBounds): boolean {
   );
 }
 
-/** In the order in which units use up their bound: the last ones are cut first. */
+/** Units in the order in which they use up a shared bound, so the last ones are cut first. */
 const BOUNDED = unitNames
   .flatMap((unit) => {
     const { bound }: UsageUnit = usageUnits[unit];
@@ -105,7 +106,7 @@ const BOUNDED = unitNames
   .sort((left, right) => left.bound.order - right.bound.order);
 const WITHIN_OUTPUT = unitsWhere(({ side }) => side === 'withinOutput');
 
-/** A bound that several counts share. */
+/** A bound that several counts share: each count takes a part of what is left. */
 class Allowance {
   #left: number;
   excess = 0;

@@ -27,19 +27,19 @@ export interface ChargeTerms<Inner extends PricedInnerModel = PricedInnerModel> 
   /** Names under which the provider may report the call's own model. */
   readonly ownNames: readonly string[];
   readonly input: Pick<CallInput, 'choices' | 'demand'>;
-  /** `null`: the prices at the provider are unknown. */
+  /** Prices that the operator pays to the provider; `null`: unknown. */
   readonly cost: CostTerms<Inner> | null;
-  /** False on a plan: the record then has no notes about prices. */
+  /** Whether the call is paid from a balance. Records of calls on a plan have no notes about prices. */
   readonly isPaid: boolean;
   /** The account's price factor at admission. */
   readonly priceFactorBasisPoints: number;
 }
 
-/** Prices of the route that served the call, at admission. */
+/** What the operator pays to the provider of the route, at the prices in force at admission. */
 export interface CostTerms<Inner extends PricedInnerModel = PricedInnerModel> {
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** Prices of an inner model at the same provider; `null`: unknown. */
+  /** Returns the provider's prices of an inner model; `null`: unknown. */
   ofInner(inner: Inner): UnitPrices | null;
 }
 
@@ -47,12 +47,12 @@ export interface CallCharge {
   /** Usage of all models together, within their bounds. */
   readonly usage: UsageFacts;
   readonly chargeNano: bigint;
-  /** For all reported usage, even beyond the bounds; `null`: unknown. */
+  /** Cost of all reported usage, even beyond the bounds; `null`: unknown. */
   readonly costNano: bigint | null;
   readonly notes: ChargeNotes | undefined;
 }
 
-/** Each run of a model counts at its own step of the price list. The cost covers all reported usage, because the vendor bills it. */
+/** The token count of each run of a model selects its price step. The cost covers all reported usage, because the vendor bills it. */
 export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, terms: ChargeTerms<Inner>): CallCharge {
   const { inner, ownNames, prices, basis, input, isPaid, priceFactorBasisPoints } = terms;
   const reported = facts.parts === undefined ? facts : withoutParts(facts);
@@ -61,7 +61,7 @@ export function chargeCall<Inner extends PricedInnerModel>(facts: UsageFacts, te
     : reported;
   const split = splitUsage(totals, facts.parts ?? [], (name) => reportedModel(name, ownNames, inner));
   const own = boundOwn(split.own.usage, terms);
-  // Estimated or cut usage no longer equals the listed runs.
+  // After an estimate or a cut, the runs no longer add up to the usage, so the usage counts as one run.
   const reportedRuns = totals.source === 'observed' ? split.own.runs : [split.own.usage];
   const shares = stepShares(own.excess === null ? reportedRuns : [own.usage], prices);
   const ownNano = chargeFor(own.usage, prices, basis, shares, priceFactorBasisPoints);
@@ -98,7 +98,7 @@ function withTerms(facts: UsageFacts, servedOn: ServiceTerms): UsageFacts {
   return hasTerms(servedOn) ? { ...facts, servedOn } : facts;
 }
 
-/** Calculated like a charge; `null` if the cost of any model's usage is unknown. */
+/** Computes the cost like a charge; `null` if the cost of any model's usage is unknown. */
 function costOf<Inner extends PricedInnerModel>(
   own: OwnedUsage,
   servedOn: ServiceTerms | undefined,
@@ -124,7 +124,7 @@ function costOf<Inner extends PricedInnerModel>(
 /** The maximum of the database column for costs. */
 const COST_NANO_MAX = 1_000_000_000_000_000n;
 
-/** A model that is charged per image may cost the operator per token. */
+/** Whether the usage has counts of this basis. A model that is charged per image may cost the operator per token. */
 function isCountedBy(basis: ChargeBasis, usage: Usage): boolean {
   switch (basis) {
     case 'tokens':
@@ -151,10 +151,10 @@ function boundOwn(usage: Usage, { model, input: { choices, demand } }: Pick<Char
   return boundUsage(usage, usageBounds(facts, usage));
 }
 
-/** Maximum number of charged runs of an inner model. Each can read a full context and write its longest output. */
+/** Maximum number of runs of an inner model that are charged. Each can read a full context and write the longest output. */
 const RUNS_MAX = 100;
 
-/** Vendors report no service terms for inner models. So the price is the plain one, or that of the call's terms if it is lower. */
+/** Charges an inner model. Vendors report no service terms for it, so they apply only if they make the price lower. */
 function chargeInner(
   { inner, usage: reported, runs }: InnerUsage<PricedInnerModel>,
   termsOfCall: ServiceTerms,
@@ -190,7 +190,7 @@ function chargeInner(
   return { usage, excess, chargeNano, note };
 }
 
-/** Only the sum of the runs with cut usage is known, so their average determines the price step. */
+/** After a cut, only the sum of the runs is known, so their average selects the price step. */
 function averageShare(usage: Usage, runs: number, prices: UnitPrices): StepShare {
   const run = withTokens(usage, (name) => Math.ceil(usage[name] / runs));
   return { step: stepOf(prices, run), runs, counts: usage };

@@ -8,23 +8,21 @@ import type { RunStep } from './token-rates.ts';
 export interface ChargeNotes {
   /** Usage beyond what the call can have used; it is not charged. */
   readonly excess?: UsageExcess;
-  /** Sides whose reported counts cannot be true; they were estimated instead. */
+  /** The counts that were estimated, because the reported ones cannot be true. */
   readonly doubted?: readonly DoubtedSide[];
   readonly innerModels?: readonly InnerModelNote[];
   /** What determined the prices, apart from the price list. */
   readonly pricedBy?: PricedBy;
-  /** Keys of prices that the usage needs and the price list lacks. */
+  /** Names of prices that the usage needs but the price list lacks. */
   readonly unpriced?: readonly string[];
-  /**
-   * The reserved amount in nano-yuan. Present if estimated output costs more than this, which is possible if the model has no output limit.
-   */
+  /** The reserved amount in nano-yuan. Present if the estimated output costs more, which can happen if the model has no output limit. */
   readonly reservedNano?: string;
 }
 
 export interface PricedBy extends ServiceTerms, RunStep {
-  /** The tokens of each price step. Replaces the single step if the runs have other steps than their sum would have. */
+  /** The tokens of each price step. Replaces the single step if the runs were charged at several steps. */
   readonly steps?: readonly PricedStep[];
-  /** Present if the price table has several prices. */
+  /** Images by price. Present if the price table has several prices. */
   readonly images?: readonly PricedImages[];
 }
 
@@ -39,16 +37,16 @@ export interface PricedImages {
   readonly priceNano: string;
 }
 
-/** Prices in nano-yuan by name. The value of a price table is an object of the same type. `null`: the model is not charged this way. */
+/** Prices in nano-yuan by name. A price table is a nested object of the same type. `null`: the model is not charged this way. */
 export interface RecordedPrices {
   readonly [name: string]: string | null | RecordedPrices;
 }
 
-/** The charge is rounded separately. Amounts are nano-yuan as text. */
+/** Charge and usage of an inner model, rounded separately. Amounts are nano-yuan as text. */
 export interface InnerModelNote {
   readonly name: string;
   readonly model: string;
-  /** Cached tokens are included. */
+  /** Input tokens, cached ones included. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargeNano: string;

@@ -13,15 +13,15 @@ import { type StepShare, stepShares } from './step-shares.ts';
 import { factorOf, listOfStep, type SteppedPrices, type TermFactors } from './token-rates.ts';
 
 /**
- * Prices in nano-yuan; token prices are per million tokens. A missing price is replaced by the price that `standIn` names; for units with
- * `isMarked` it stays absent. `null`: the model is not charged this way.
+ * Prices in nano-yuan; token prices are per million. A missing price is replaced by the price of the unit in `standIn`, except for units
+ * with `isMarked`. `null`: the model is not charged this way.
  */
 export interface UnitPrices extends UnitPriceFields, TermFactors, Omit<SteppedPrices, keyof UnitPriceFields> {
   readonly perImageNano: ImagePrices | null;
   readonly perCallNano: bigint | null;
 }
 
-/** In nano-yuan: the sum of count × price, times the account's price factor, rounded half up once. */
+/** Returns the charge in nano-yuan: the sum of count × price, times the account's price factor, rounded half up once. */
 export function chargeFor(
   usage: Usage,
   prices: UnitPrices,
@@ -73,7 +73,7 @@ function chargeTokens(usage: Usage, prices: UnitPrices, shares: readonly StepSha
       };
 }
 
-/** In millionths of a nano-yuan. A unit without a price is free. */
+/** Returns the sum of count × price in millionths of a nano-yuan. A unit without a price is free. */
 function sumOf(usage: UnitCounts, prices: Partial<UnitPriceFields>, units: readonly PricedUnit[]): bigint {
   let millionths = 0n;
   for (const { name, field, standInField, price } of units) {
@@ -98,7 +98,7 @@ export function imagesCostAtMost(count: number, prices: UnitPrices): bigint {
   return prices.perImageNano === null ? 0n : BigInt(count) * dearestImageNano(prices.perImageNano);
 }
 
-/** The last option that has a price, or else the first. */
+/** Chooses how a call is charged: by the last option that has a price, or else by the first. */
 export function chargeBasis(
   { charge }: { readonly charge: readonly [ChargeOption, ...ChargeOption[]] },
   prices: UnitPrices,

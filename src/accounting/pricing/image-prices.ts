@@ -1,7 +1,7 @@
 /**
- * In nano-yuan: by quality, by size, or by both. `default` applies to every other quality or size. Names of the form WIDTHxHEIGHT are
- * sizes; all others are qualities, so that an invented size such as "low" selects no price. Below a quality, a size can have a vendor's
- * spelling, such as 2K.
+ * Image prices in nano-yuan: by quality, by size, or by both. `default` applies to every other quality or size. Names of the form
+ * WIDTHxHEIGHT are sizes and all others are qualities, so a request for a size such as "low" gets no quality's price. Below a quality, a
+ * size can have a vendor's spelling, such as 2K.
  */
 export interface ImagePrices {
   readonly [qualityOrSize: string]: bigint | ImagePricesByOther;
@@ -14,8 +14,8 @@ interface ImagePricesByOther {
 const DEFAULT = 'default';
 
 /**
- * The quality decides first. If the table does not name a size in pixels, the size name in the request decides. Without a match and a
- * default, the highest price applies, so that an unexpected image is not free.
+ * Returns the price of an image, by quality first, then by size. If the table does not list the size in pixels, the size name in the
+ * request is used. Without a match or default, the highest price applies, so that an unexpected image is not free.
  */
 export function imagePriceNano(
   prices: ImagePrices,
@@ -50,7 +50,7 @@ function entry<Value>(table: Readonly<Record<string, Value>>, name: string | nul
   return name !== null && Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Spellings of a size in pixels may differ between the table and `size`. */
+/** Finds the entry of a size, even if the table spells its pixels differently. */
 function entryOfSize<Value>(table: Readonly<Record<string, Value>>, size: string | null): Value | undefined {
   const pixels = size === null ? null : pixelsOf(size);
   if (pixels === null) return undefined;
@@ -62,7 +62,7 @@ function entryOfVendorSize<Value>(table: Readonly<Record<string, Value>>, size: 
   return size === null || size === DEFAULT || QUALITIES.has(size) ? undefined : entry(table, size);
 }
 
-/** A size in pixels. Vendors also write `1024*1024` or `1024X1024`. */
+/** Pattern of a size in pixels: `1024x1024`, or `1024*1024` and `1024X1024` as some vendors write. */
 const SIZE = /^\s*0*([1-9][0-9]{0,5})\s*[xX*×]\s*0*([1-9][0-9]{0,5})\s*$/;
 
 /** Returns `1024x1024`; `null` if the text is not a size in pixels. */
@@ -75,5 +75,5 @@ function isQuality(name: string | null): boolean {
   return name !== null && name !== DEFAULT && pixelsOf(name) === null;
 }
 
-/** Words that denote a quality at every vendor, and therefore never a size. */
+/** Words that mean a quality at every vendor, so a size with such a name is ignored. */
 const QUALITIES: ReadonlySet<string> = new Set('low medium high xhigh max auto standard hd'.split(' '));

@@ -1,12 +1,12 @@
 import { nextDayOf } from './billing-periods.ts';
 
 const MINUTE_MS = 60_000;
-/** Upper bound of UTC offsets and of the length of a day. */
+/** This is more than any UTC offset, and more than the longest day. */
 const ZONE_MINUTES_MAX = 26 * 60;
 
 export type LocalTime = ReturnType<typeof createLocalTime>;
 
-/** The current minute and day are cached, because formatting takes microseconds. @throws RangeError if the zone is unknown. */
+/** Formatting takes microseconds, so the current minute and day are cached. @throws RangeError if the zone is unknown */
 export function createLocalTime(timezone: string) {
   const format = new Intl.DateTimeFormat('en-CA', {
     timeZone: timezone,
@@ -41,13 +41,13 @@ export function createLocalTime(timezone: string) {
     return kept;
   }
 
-  /** Offset from UTC in minutes. */
+  /** Offset of the zone from UTC at a minute, in minutes. */
   function offsetAt(minute: number): number {
     const { day, minuteOfDay } = localMinute(minute);
     return midnightOf(day) + minuteOfDay - minute;
   }
 
-  /** Binary search. No zone changes its clocks twice within the range, so an offset that is equal at both ends is equal in between. */
+  /** Finds the first minute of a local day by binary search. Within the range, no zone changes its clocks twice. */
   function firstMinuteOf(day: string, low: number, high: number): number {
     const offset = offsetAt(low);
     if (offset === offsetAt(high)) return midnightOf(day) - offset;
@@ -73,9 +73,9 @@ export function createLocalTime(timezone: string) {
   return {
     /** The local date, `YYYY-MM-DD`. */
     day: (epochMs: number): string => read(epochMs).day,
-    /** By the local clock, since midnight: 0 to 1439. */
+    /** Minutes since local midnight: 0 to 1439. */
     minuteOfDay: (epochMs: number): number => read(epochMs).minuteOfDay,
-    /** For display: `2026-11-22 05:13 +08:00`. */
+    /** Local time with offset, for display: `2026-11-22 05:13 +08:00`. */
     instant(epochMs: number): string {
       const { day, minuteOfDay } = read(epochMs);
       const offset = Math.round(midnightOf(day) - epochMs / MINUTE_MS) + minuteOfDay;

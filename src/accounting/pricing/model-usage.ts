@@ -3,7 +3,7 @@ import { type UnitCounts, unitsWhere, withTokens } from '../../protocols/meterin
 
 export interface OwnedUsage {
   readonly usage: Usage;
-  /** The tokens by run of the model. The input length of each run determines the prices of its tokens. */
+  /** Tokens by run of the model. The input length of each run selects the prices of its tokens. */
   readonly runs: readonly UnitCounts[];
 }
 
@@ -14,8 +14,9 @@ export interface InnerUsage<Inner> extends OwnedUsage {
 type Owner<Inner> = Inner | 'own';
 
 /**
- * Vendors' totals include different parts. The usage of the call's own model is the greater of two values: the totals minus the included
- * parts of other models, and the sum of its own included parts. Its parts outside the totals are added.
+ * Splits usage between the call's own model and inner models. Vendors differ in which parts their totals include. The own model gets the
+ * greater of two values: the totals minus the included parts of other models, or the sum of its own included parts. Its parts outside the
+ * totals are added.
  */
 export function splitUsage<Inner>(
   totals: Usage,
@@ -45,7 +46,7 @@ export function splitUsage<Inner>(
   };
 }
 
-/** The listed runs, if they add up to the usage. Otherwise the compactions, which vendors' totals lack, and one run for the remainder. */
+/** Returns the runs of a model. If the listed ones do not add up to the usage: compactions, which totals lack, and one run for the rest. */
 function runsOf(usage: Usage, listed: readonly Usage[]): readonly UnitCounts[] {
   if (listed.length === 0) return [usage];
   if (BILLED.every((name) => listed.reduce((sum, run) => sum + run[name], 0) === usage[name])) return listed;
@@ -57,7 +58,7 @@ const sumOf = (runs: readonly Usage[]): Usage => runs.reduce(addUsage, noUsage);
 
 const BILLED = unitsWhere(({ side }) => side === 'input' || side === 'output');
 
-/** Units other than tokens remain those of the whole call. */
+/** Takes the greater count of each kind of token. Counts that are not of tokens stay those of the whole call. */
 function greater(totals: Usage, others: Usage, own: Usage): Usage {
   return withTokens(totals, (name) => Math.max(totals[name] - others[name], own[name]));
 }

@@ -1,16 +1,16 @@
-/** A fraction of the list price. It applies to charges and reservations on the balance only. */
+/** Price factors are fractions of the list price in basis points. They apply to charges and reservations on the balance only. */
 
 export const LIST_PRICE_BASIS_POINTS = 10_000;
 
 /** Ten times the list price, in basis points. */
 export const PRICE_FACTOR_BASIS_POINTS_MAX = 100_000;
 
-/** The factor of an account, or that of its group if the account pays the list price. */
+/** Returns the account's own price factor; if that is the list price, the factor of its group. */
 export function factorInForce(ownBasisPoints: number, groupBasisPoints: number): number {
   return ownBasisPoints === LIST_PRICE_BASIS_POINTS ? groupBasisPoints : ownBasisPoints;
 }
 
-/** The result is rounded half up. */
+/** Applies a price factor to an amount, rounded half up. */
 export function atPriceFactor(amountNano: bigint, priceFactorBasisPoints: number): bigint {
   return roundedAtFactor(amountNano, 1n, priceFactorBasisPoints);
 }

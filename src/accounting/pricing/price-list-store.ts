@@ -3,9 +3,9 @@ import { writeRows } from '../../db/columns.ts';
 import type { Query, Statement } from '../../db/database.ts';
 import type { UnitPrices } from './charge.ts';
 
-/** The id of a price list is a hash of its content, so nodes know it without a query. */
+/** This file stores price lists. The id of a list is a hash of its content, so every node knows it without a query. */
 
-/** In the order of ids, so that nodes that insert the same lists do not deadlock. */
+/** Inserts in the order of ids, so that nodes that insert the same lists do not deadlock. */
 const insertPriceLists: Statement = {
   name: 'settlement.insert-price-lists',
   text: `insert into price_lists (id, prices)
@@ -19,13 +19,13 @@ export interface PriceList {
   readonly text: string;
 }
 
-/** A configuration has far fewer lists, but journals can contain lists of earlier configurations. */
+/** Maximum number of remembered lists. A configuration has far fewer, but journals may contain those of earlier configurations. */
 const STORED_MAX = 10_000;
 
 export class StoredPriceLists {
   readonly #stored = new Set<string>();
 
-  /** The lists without duplicates that this node has not stored yet. */
+  /** Returns the lists that this node has not stored yet, without duplicates. */
   missingOf(prices: Iterable<UnitPrices>): readonly PriceList[] {
     const missing = new Map<string, PriceList>();
     for (const each of prices) {
@@ -35,7 +35,7 @@ export class StoredPriceLists {
     return [...missing.values()];
   }
 
-  /** Called when the writes of these lists are durable. */
+  /** Called when these lists are durably stored. */
   add(lists: readonly PriceList[]): void {
     if (this.#stored.size > STORED_MAX) this.#stored.clear();
     for (const { id } of lists) this.#stored.add(id);
@@ -62,7 +62,7 @@ function listOf(prices: UnitPrices): PriceList {
   return list;
 }
 
-/** JSON with sorted names and amounts as text. */
+/** Content of a list as JSON with sorted names, amounts as text. */
 function contentText(prices: UnitPrices): string {
   return JSON.stringify(prices, (_name, value: unknown) => {
     if (typeof value === 'bigint') return value.toString();

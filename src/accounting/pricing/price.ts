@@ -1,7 +1,7 @@
 import type { UnitPrices } from './charge.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** Local time in minutes since midnight; `toMinute` is exclusive. */
+/** A range of local time, in minutes since midnight; `toMinute` is exclusive. */
 export interface DayRange {
   readonly fromMinute: number;
   readonly toMinute: number;
@@ -16,14 +16,14 @@ export interface TimeOfDayPrice {
   readonly offPeak: UnitPrices;
 }
 
-/** Price lists that apply at the same time. */
+/** Price lists for peak and other hours that are in force together. */
 export interface PriceLists {
   readonly base: UnitPrices;
   readonly timeOfDay: TimeOfDayPrice | null;
 }
 
 export interface ModelPrice extends PriceLists {
-  /** Price lists that replace the others from an instant on, in the order of the instants. */
+  /** Later price lists, which replace these ones from their instants on; in the order of instants. */
   readonly later: readonly LaterPrice[];
 }
 
@@ -39,9 +39,10 @@ export interface PriceInForce {
 }
 
 /**
- * The price in force at an instant. A call keeps the price of its admission for its reservation and its charge.
+ * Returns the price in force at an instant. A call keeps the price of its admission for its reservation and its charge.
  *
- * @param listsAtMs the instant that selects among later prices, if it differs from the one that selects by the time of day
+ * @param epochMs selects by time of day
+ * @param listsAtMs selects among later prices
  */
 export function priceInForce(price: ModelPrice, epochMs: number, listsAtMs = epochMs): PriceInForce {
   const { base, timeOfDay } = listsInForce(price, listsAtMs);
@@ -65,10 +66,10 @@ export function isPeak({ localTime, peakHours }: Schedule, epochMs: number): boo
 }
 
 const MINUTE_MS = 60_000;
-/** The longest possible day. A range that fills the whole day never switches. */
+/** Minutes to search: the longest possible day. A range that fills the whole day never switches. */
 const SEARCH_MINUTES = 26 * 60;
 
-/** Returns `null` if the price does not change within a day. Checks each minute, because a day can have 23 or 25 hours. */
+/** Returns when the price next changes; `null`: not within a day. Checks each minute, because a day can have 23 or 25 hours. */
 export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number | null {
   const now = isPeak(schedule, epochMs);
   const firstMinute = Math.floor(epochMs / MINUTE_MS);
@@ -78,7 +79,7 @@ export function nextPriceSwitchMs(schedule: Schedule, epochMs: number): number |
   return null;
 }
 
-/** A range may cross midnight: 22:00-06:00 contains 23:00 and 05:59. */
+/** Whether a minute is in a range, which may cross midnight: 22:00-06:00 contains 23:00 and 05:59. */
 function isInside(range: DayRange, minute: number): boolean {
   return range.fromMinute <= range.toMinute
     ? minute >= range.fromMinute && minute < range.toMinute

@@ -8,14 +8,14 @@ import { type ImagePrices, imagePriceNano } from './image-prices.ts';
 import type { StepShare } from './step-shares.ts';
 import { isOneList, stepOf, termFactor, unpricedTerms } from './token-rates.ts';
 
-/** Returns `null` if only the price list determined the prices. */
+/** Returns what determined the prices; `null` if only the price list did. */
 export function pricedBy(
   usage: Usage,
   prices: UnitPrices,
   basis: ChargeBasis,
   shares: readonly StepShare[],
 ): PricedBy | null {
-  // Nearly all calls have a list without steps, and the plain price.
+  // Fast path: nearly all lists have no steps, and nearly all calls the plain price.
   if (basis === 'tokens' && usage.servedOn === undefined && isOneList(prices)) return null;
   const by = basis === 'tokens' ? pricedTokens(usage, prices, shares) : pricedImages(usage.images, prices, basis);
   return Object.keys(by).length === 0 ? null : by;
@@ -66,7 +66,7 @@ export function recordedPrices(prices: UnitPrices): RecordedPrices {
   return JSON.parse(text) as RecordedPrices;
 }
 
-/** Audio without a price is charged as text, a tier at the plain price, and a tool use not at all. */
+/** Names the prices that are missing. Then audio is charged as text, a service tier at the plain price, and a tool use not at all. */
 export function unpricedUses(usage: Usage, prices: UnitPrices, basis: ChargeBasis): readonly string[] {
   if (basis !== 'tokens') return NONE;
   const { servedOn, unexplained } = usage;

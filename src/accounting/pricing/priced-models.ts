@@ -1,6 +1,6 @@
 import type { PriceInForce } from './price.ts';
 
-/** Limits in tokens; `null`: none is configured. */
+/** A model with its limits in tokens; `null`: not configured. */
 export interface PricedModel {
   readonly id: string;
   readonly contextTokensMax: number | null;
@@ -14,7 +14,7 @@ export interface PricedInnerModel {
   readonly price: PriceInForce;
 }
 
-/** Providers append a date to names. Usage under an unknown name belongs to the inner model with the highest output price. */
+/** Returns the model that a provider reported. For an unknown name, this is the inner model with the highest output price. */
 export function reportedModel<Inner extends PricedInnerModel>(
   reported: string | null,
   ownNames: readonly string[],

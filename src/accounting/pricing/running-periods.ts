@@ -1,10 +1,10 @@
 import { monthOf, nextMonthOf, nextWeekOf, weekOf } from './billing-periods.ts';
 import type { LocalTime } from './local-time.ts';
 
-/** In the billing time zone. Weeks start on Monday. */
+/** The current day, week and month in the billing time zone. Weeks start on Monday. */
 export interface RunningPeriods {
   readonly nowMs: number;
-  /** `YYYY-MM-DD`. */
+  /** The current day as `YYYY-MM-DD`. */
   readonly today: string;
   readonly dayBeganAtMs: number;
   readonly weekBeganAtMs: number;
@@ -14,7 +14,7 @@ export interface RunningPeriods {
   readonly nextMonthMs: number;
 }
 
-/** Finding the periods takes a search, so the result is cached for the day. */
+/** Cache of the periods of a day, because finding them requires a search. */
 const daysOf = new WeakMap<LocalTime, Omit<RunningPeriods, 'nowMs'>>();
 
 export function runningPeriods(localTime: LocalTime, nowMs: number): RunningPeriods {

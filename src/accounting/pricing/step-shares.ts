@@ -8,7 +8,7 @@ export interface StepShare {
   readonly counts: UnitCounts;
 }
 
-/** Lowest step first. Vendors bill each run separately, and a call may have several, such as a summary and the message after it. */
+/** Groups runs by price step, lowest first. Vendors bill each run of a call, such as a summary and the message after it. */
 export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): readonly StepShare[] {
   const [first] = runs;
   // Fast path: nearly all calls have one run.
@@ -31,10 +31,10 @@ export function stepShares(runs: readonly UnitCounts[], prices: SteppedPrices): 
   return [...shares.values()].sort((left, right) => order(left.step) - order(right.step));
 }
 
-/** Sorts by the length of the input, then by reasoning and the length of the output. */
+/** Rank of a step: by length of the input, then by reasoning and length of the output. */
 function order({ above = '0', thinking, outputAbove = '0' }: RunStep): number {
   return Number(above) + (Number(thinking === true) + Number(outputAbove)) / LENGTH_MAX;
 }
 
-/** Greater than any number of tokens that a step names. */
+/** Greater than any token count in the name of a step. */
 const LENGTH_MAX = 1e9;

@@ -10,22 +10,22 @@ import {
 import { inputTokensOf, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
 import type { TokenPriceFields, UnitCounts } from '../../protocols/metering/usage-units.ts';
 
-/** Prices of a run by output length and by whether the model reasoned. */
+/** This file selects the prices of a model run: by length of its input and output, and by whether the model reasoned. */
 
 export interface RunPrices extends TokenPriceFields {
   /** Prices that apply if the provider reports reasoning. */
   readonly thinking?: TokenPriceFields;
-  /** If the output exceeds the number of tokens that is the name of the member. */
+  /** Prices by minimum output length: they apply if the output has more tokens than the member's name states. */
   readonly outputAbove?: { readonly [outputTokens: string]: TokenPriceFields };
 }
 
-/** If the input exceeds the number of tokens that is the name of the member. */
+/** Prices by minimum input length: they apply if the input has more tokens than the member's name states. */
 interface PriceSteps {
   readonly [inputTokens: string]: RunPrices;
 }
 
 export interface SteppedPrices extends RunPrices {
-  /** Absent: the prices are the same for every length of the input. */
+  /** Prices for longer input; absent: the prices do not depend on its length. */
   readonly above?: PriceSteps;
 }
 
@@ -35,7 +35,7 @@ export interface RunStep {
   readonly outputAbove?: string;
 }
 
-/** By the name of the term, in billionths: 1,000,000,000 is the plain price. */
+/** Price factors by service term, in billionths: 1,000,000,000 is the plain price. */
 interface PriceFactors {
   readonly [term: string]: bigint;
 }
@@ -46,7 +46,7 @@ export const FACTOR_ONE = 1_000_000_000n;
 
 interface TokenRates {
   readonly list: TokenPriceFields;
-  /** Product of all factors; `null`: 1. */
+  /** Product of the factors of all service terms; `null`: 1. */
   readonly factor: { readonly numerator: bigint; readonly denominator: bigint } | null;
 }
 
@@ -62,7 +62,7 @@ export function isOneList({ above, thinking, outputAbove }: SteppedPrices): bool
   return above === undefined && thinking === undefined && outputAbove === undefined;
 }
 
-/** A list has prices by reasoning or by the length of the output, not both. */
+/** Returns the price step of a run. A list has prices for reasoning or for long output, not for both. */
 export function stepOf(prices: SteppedPrices, run: UnitCounts): RunStep {
   // Fast path: nearly all lists have no steps.
   if (isOneList(prices)) return PLAIN;
@@ -106,14 +106,14 @@ export function factorOf(prices: TermFactors, terms: ServiceTerms): TokenRates['
   return denominator === 1n ? null : { numerator, denominator };
 }
 
-/** Returns `null` if the list has no factor for the term. */
+/** Returns the price factor of a service term; `null` if the list has none. */
 export function termFactor(prices: TermFactors, name: TermName, term: string | undefined): bigint | null {
   if (term === undefined) return null;
   const factors = prices[serviceTerms[name].priceKey];
   return factors !== undefined && Object.hasOwn(factors, term) ? factors[term]! : null;
 }
 
-/** Returns the terms for which the list has no factor, except plain terms. */
+/** Returns the service terms that have no factor in the list, except plain terms. */
 export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonly TermName[] {
   if (!hasTerms(terms)) return [];
   return termNames.filter((name) => {
@@ -122,7 +122,7 @@ export function unpricedTerms(prices: TermFactors, terms: ServiceTerms): readonl
   });
 }
 
-/** The reported terms, and requested terms that were not reported but are cheaper. So nobody is charged more than the vendor may bill. */
+/** Service terms that determine the price: the reported ones, and requested ones that were not reported if they are cheaper. */
 export function termsInForce(prices: TermFactors, asked: ServiceTerms, reported: ServiceTerms = {}): ServiceTerms {
   return !hasTerms(asked) ? reported : { ...cheaperTerms(prices, asked), ...reported };
 }

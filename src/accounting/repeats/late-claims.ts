@@ -12,11 +12,11 @@ const CLAIMS_MAX = 10_000;
 const AT_ONCE_MAX = 1_000;
 
 /**
- * The database can still execute an aborted claim later, and repeats would wait until it expires. So each key is freed repeatedly until
- * then.
+ * Frees keys whose claim was aborted. The database may still execute such a claim later, and repeated requests would then wait until it
+ * expires. So each key is freed repeatedly until then.
  */
 export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsOptions) {
-  /** Number of times that each claim is still to be freed; the least recently freed claim is first. */
+  /** How many more times each claim will be freed. The first one was freed least recently. */
   const left = new Map<HeldCall, number>();
   let freeing: Promise<void> | null = null;
   const timer = setInterval(() => {
@@ -32,7 +32,10 @@ export function createLateClaims({ free, claimMs, everyMs, logger }: LateClaimsO
     try {
       await free(claims);
     } catch (error) {
-      logger.warn({ err: error, claims: left.size }, 'failed to release idempotency keys of aborted claims; retrying');
+      logger.warn(
+        { err: error, claims: left.size },
+        'failed to release the idempotency keys of calls that did not begin; retrying',
+      );
       return;
     }
     for (const claim of claims) {

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../lib/fair/shares.ts';
 
-/** Memory and disk space for stored responses, shared with request bodies. Each account has a share of both. */
+/** Memory and disk space for stored responses. Request bodies use the same budget. Each account has a share of both. */
 export interface StoredResponseBudget {
   /** Returns `null` if the account cannot have that much more now. */
   takeMemory(tenant: Tenant, sizeBytes: number): Taken | null;
@@ -9,11 +9,11 @@ export interface StoredResponseBudget {
 }
 
 export interface Taken {
-  /** Further calls have no effect. */
+  /** Returns the space to the budget. Further calls have no effect. */
   release(): void;
 }
 
-/** Storing a body needs a multiple of its size: the chunks, the joined buffer, and the text in a statement, which is twice as long. */
+/** Storing a body takes this multiple of its size: chunks, the joined buffer, and the text in a statement, which is twice as long. */
 export const STORING_FACTOR = 4;
 
 /** Memory to store the response to one call, reserved when the size of the body is known. */
@@ -22,7 +22,7 @@ export class ResponseMemory {
   readonly #tenant: Tenant;
   readonly #taken: Taken[] = [];
   #bodyBytes = 0;
-  /** The call itself, and each operation that stores the response. */
+  /** Users of the memory: the call itself, and each operation that stores the response. */
   #users = 1;
 
   constructor(budget: StoredResponseBudget, tenant: Tenant) {
@@ -30,7 +30,7 @@ export class ResponseMemory {
     this.#tenant = tenant;
   }
 
-  /** Reserves memory for a body of this size. Returns false if there is not enough; earlier reservations stay. */
+  /** Reserves memory for a body. Returns false if there is not enough; earlier reservations stay. */
   take(bodyBytes: number): boolean {
     const more = bodyBytes - this.#bodyBytes;
     if (more <= 0) return true;
@@ -45,7 +45,7 @@ export class ResponseMemory {
     this.#users++;
   }
 
-  /** Call once per user. The last call returns the memory to the budget. */
+  /** Each user must call this once. The last call returns the memory to the budget. */
   release(): void {
     this.#users--;
     if (this.#users === 0) for (const taken of this.#taken) taken.release();

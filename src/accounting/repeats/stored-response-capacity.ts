@@ -3,9 +3,9 @@ import type { Logger } from '../../lib/logger.ts';
 import { rememberRecent } from '../../lib/recent.ts';
 
 interface StoredResponseCapacityOptions {
-  /** Total size of the account's stored responses, valid or not. */
+  /** Reads the total size of the account's stored responses, expired ones included. */
   readonly readBytes: (accountId: string) => Promise<number>;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly bytesMax: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,14 +19,14 @@ interface AccountBytes {
 export const ROW_BYTES = 1_024;
 
 const ACCOUNTS_MAX = 10_000;
-/** The size is read again after this time, because other nodes store responses, too. */
+/** How long a size is used before it is read again. Other nodes store responses, too. */
 const READ_AGAIN_MS = 600_000;
-/** The shorter interval while the capacity is used up, because stored responses may have expired. */
+/** How long a size is used while the capacity is used up. It is shorter, because stored responses may have expired. */
 const READ_FULL_AGAIN_MS = 60_000;
 
 /**
- * The database sums the size when a node first sees an account, and when capacity seems used up; in between, the node adds what it stores.
- * So the limit can be exceeded for up to ten minutes.
+ * Limits the size of an account's stored responses. The database sums it when a node first sees an account, and when capacity seems used
+ * up. In between, the node adds what it stores itself. So the limit can be exceeded for up to ten minutes.
  */
 export function createStoredResponseCapacity(options: StoredResponseCapacityOptions) {
   const { readBytes, bytesMax, clock, logger } = options;
@@ -53,7 +53,7 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
   }
 
   return {
-    /** Returns whether the body fits; the row is stored and counted in any case. @throws if the database is down. */
+    /** Returns whether the body fits. If not, the row is stored without its body. @throws if the database is down */
     async take(accountId: string, bodyBytes: number): Promise<boolean> {
       const hasCapacity = ({ bytes }: AccountBytes): boolean => bytes + bodyBytes + ROW_BYTES <= bytesMax();
       let account = known.get(accountId);
@@ -66,9 +66,10 @@ export function createStoredResponseCapacity(options: StoredResponseCapacityOpti
       account.bytes += isStored ? bodyBytes + ROW_BYTES : ROW_BYTES;
       return isStored;
     },
-    /** Reads the size again at the next response, because a response that took capacity may not have been stored. */
+    /** Makes the next response read the size again, because one that was counted may not have been stored. */
     forget: (accountId: string): void => void known.delete(accountId),
   };
 }
 
-const NO_CAPACITY = 'the stored responses of an account reached their limit; repeats of its further calls are refused';
+const NO_CAPACITY =
+  'an account reached the limit of its stored responses; further responses are not stored, and repeats of their calls are refused';

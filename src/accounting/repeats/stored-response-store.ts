@@ -7,11 +7,11 @@ import type { HeldCall } from '../../lib/two-phase.ts';
 import type { CallKey, KeyedCall, StoredHead, StoredResponse } from './stored-response.ts';
 import { ROW_BYTES } from './stored-response-capacity.ts';
 
-/** A response becomes valid only when its call is settled (`is_valid`). So no repeat gets an unpaid response, and no call is paid twice. */
+/** A response is valid (`is_valid`) only once its call is settled: then no repeat gets an unpaid response, or pays twice. */
 
 const inMs = (now: string, ms: string): string => `${nowSql(now)} + ${ms}::bigint * interval '1 millisecond'`;
 
-/** SQL: until when a row prevents a new claim: the expiry of its response, or else the time at which its node is considered dead. */
+/** SQL: until when a row blocks new claims: the expiry of its response; without one, when its node counts as dead. */
 const HELD_UNTIL = 'case when k.is_valid then k.expires_at else k.claimed_until end';
 
 const IS_FREE = `${HELD_UNTIL} <= ${nowSql('$6')}`;
@@ -26,7 +26,7 @@ const CLAIMS = selection({
 });
 
 /**
- * For a refused key, the statement locks the row and returns its previous contents. No contents: another node has claimed the key
+ * Claims keys. If a key is refused, the statement locks the row and returns its previous contents; none if another node has claimed the key
  * concurrently. Rows are ordered by key, so that nodes that claim the same keys do not deadlock. Uses the primary key.
  */
 const claimKeys: Statement = {
@@ -57,7 +57,7 @@ select ${CLAIMS.list}
 from found order by position`,
 };
 
-/** Larger bodies are read only after memory has been reserved for them. */
+/** Maximum size of a body that is read at once. For larger ones, memory must be reserved first. */
 const SMALL_BODY_BYTES = 16_384;
 
 const RESPONSES = selection({
@@ -73,7 +73,7 @@ const selectOf = (name: string, columns: string): Statement => ({
   text: `select ${columns} from stored_responses
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and fingerprint = $4 and is_valid`,
 });
-/** For bodies that are stored out of line, the database reads only the size. */
+/** Selects a response without reading its body. The database reads only the size of bodies that are stored out of line. */
 const selectResponse = selectOf('select-response', RESPONSES.list);
 const selectBody = selectOf('select-body', BODIES.list);
 
@@ -83,7 +83,7 @@ const selectHeld: Statement = {
 where account_id = $1 and key_id = $2 and idempotency_key = $3 and ${HELD_UNTIL} > ${nowSql('$4')}`,
 };
 
-/** One row at a time, because bodies may be large. Uses stored_responses_by_claim. */
+/** Stores a single response, because bodies may be large. Uses stored_responses_by_claim. */
 const keepResponse: Statement = {
   name: 'idempotency.keep-response',
   text: `update stored_responses set head = $3::jsonb, body = $4::bytea, claimed_until = ${inMs('$5', '$6')},
@@ -92,7 +92,7 @@ where account_id = $1 and claim_id = $2
 returning claim_id`,
 };
 
-/** Locks rows in the order in which they are claimed. */
+/** SQL: locks rows in the same order as claims do, which prevents deadlocks. */
 const LOCKED_CLAIMS = `with locked as (
   select k.account_id, k.claim_id from stored_responses k
   join unnest($1::text[], $2::text[]) as w (account_id, claim_id) using (account_id, claim_id)
@@ -100,14 +100,14 @@ const LOCKED_CLAIMS = `with locked as (
   for update of k
 )`;
 
-/** For bodies that are stored out of line, the database reads only the size. Uses the primary key. */
+/** Sums the sizes of bodies. The database reads only the size of those that are stored out of line. Uses the primary key. */
 const sumBytes: Statement = {
   name: 'idempotency.sum-bytes',
   text: `select (coalesce(sum(octet_length(body)), 0) + count(head) * ${ROW_BYTES})::bigint as bytes
 from stored_responses where account_id = $1`,
 };
 
-/** Calls that have not ended. Uses stored_responses_by_claim. */
+/** Frees the claims of calls that have not ended. Uses stored_responses_by_claim. */
 const freeClaims: Statement = {
   name: 'idempotency.free-claims',
   text: `${LOCKED_CLAIMS}
@@ -122,22 +122,22 @@ update stored_responses k set claimed_until = ${inMs('$3', '$4')} from locked
 where k.account_id = locked.account_id and k.claim_id = locked.claim_id`,
 };
 
-/** Runs once, at the start of the only process that uses the database. */
+/** Frees all claims that an earlier process left. Only for a database that a single process uses, at its start. */
 const freeLeftClaims: Statement = {
   name: 'idempotency.free-left-claims',
   text: `delete from stored_responses k where not k.is_valid`,
 };
 
-/** Rows per statement. It bounds the duration, because bodies may be large. */
+/** Maximum rows that one statement deletes, because bodies may be large. */
 const FORGOTTEN_ROWS_MAX = 100;
 
 /**
- * The end of a delivered call may wait in a journal. If its claim were deleted, that end would be treated as replaced by a repeat, and the
- * call would never be charged.
+ * How long claims of calls without a known end are kept. Such an end may wait in a journal. Without its claim it would be treated as
+ * replaced by a repeat, and the call would never be charged.
  */
 const UNENDED_KEPT_DAYS = 30;
 
-/** Keeps rows of running calls, and rows of calls that have not ended for `UNENDED_KEPT_DAYS`. Uses stored_responses_by_expiry. */
+/** Deletes expired rows. Rows of running calls stay, and for a time those of calls that never ended. Uses stored_responses_by_expiry. */
 const forgetExpired: Statement = {
   name: 'idempotency.forget-expired',
   text: `with expired as (
@@ -167,16 +167,16 @@ export type ClaimVerdict = 'claimed' | 'running' | 'contended' | 'answered' | 'o
 export interface ClaimTerms {
   /** For tests: replaces the database's clock; `null` in production. */
   readonly nowMs: number | null;
-  /** If a claim is not renewed for this long, its node is considered dead. */
+  /** How long a claim lasts without renewal. Then its node counts as dead. */
   readonly claimedForMs: number;
   readonly keptForMs: number;
 }
 
-/** Stored before the call is settled. */
+/** A response that is stored before its call is settled. */
 export interface StoredClaim extends HeldCall, StoredResponse {
   readonly billedCallId: string;
   readonly startedAtMs: number;
-  /** Milliseconds from the end of the call. */
+  /** How long the response is kept after the end of the call, in milliseconds. */
   readonly keptForMs: number;
 }
 
@@ -185,21 +185,21 @@ export interface FoundResponse extends StoredResponse {
 }
 
 export interface StoredResponseStore {
-  /** In the order of the requests. Each key may occur only once. */
+  /** Claims keys, with results in the order of the requests. Each key may occur only once. */
   claim(requests: readonly ClaimRequest[], terms: ClaimTerms, signal?: AbortSignal): Promise<ClaimVerdict[]>;
   /** Whether a call with the key runs or has a stored response. */
   isHeld(key: CallKey, nowMs: number | null, signal?: AbortSignal): Promise<boolean>;
-  /** Returns `null` if no response is stored, or its call has not ended. */
+  /** Finds the response to a call; `null` if none is stored, or the call has not ended. */
   find(call: KeyedCall, signal?: AbortSignal): Promise<FoundResponse | null>;
-  /** Returns `null` if the response has expired since it was found. */
+  /** Reads the body of a response; `null` if it has expired in the meantime. */
   readBody(call: KeyedCall, signal?: AbortSignal): Promise<Buffer | null>;
-  /** Returns false if the claim was lost. */
+  /** Stores a response. Returns false if the claim was lost. */
   keep(responded: StoredClaim, terms: ClaimTerms): Promise<boolean>;
   storedBytes(accountId: string): Promise<number>;
   free(claims: readonly HeldCall[]): Promise<void>;
   renew(claims: readonly HeldCall[], terms: Pick<ClaimTerms, 'nowMs' | 'claimedForMs'>): Promise<void>;
   freeLeft(): Promise<void>;
-  /** Deletes in batches, until no expired row is left or the signal is aborted. */
+  /** Deletes expired rows in batches, until none is left or the signal is aborted. */
   forgetExpired(nowMs: number | null, signal?: AbortSignal): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { ErrorKind, RetryAdvice } from '../../errors/catalogue.ts';
 
 export interface StoredResponse {
   readonly head: StoredHead;
-  /** As it was sent; `null` for an error, and for a response that is too large or exceeds the capacity. */
+  /** Body as it was sent; `null` for an error, and for a body that was too large or exceeded the capacity. */
   readonly body: Buffer | null;
 }
 
@@ -12,7 +12,7 @@ interface StoredSuccess {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly callHeaders: Readonly<Record<string, string>>;
-  /** The database, the memory or the journal had no capacity for the body. */
+  /** Present if the database, the memory or the journal had no capacity for the body. */
   readonly hasNoRoom?: true;
 }
 
@@ -31,15 +31,15 @@ export interface StoredFailure {
   readonly callHeaders: Readonly<Record<string, string>>;
 }
 
-/** An Idempotency-Key belongs to one API key. */
+/** An idempotency key, which belongs to one API key. */
 export interface CallKey {
   readonly accountId: string;
   readonly keyId: string;
-  /** SHA-256 of the client's key, which may be long or contain personal data. */
+  /** SHA-256 of the client's idempotency key, which may be long or contain personal data. */
   readonly idempotencyKey: string;
 }
 
 export interface KeyedCall extends CallKey {
-  /** Hash of the address and the body. A repeat has the same fingerprint. */
+  /** Hash of the address and the body. Repeated requests have the same one. */
   readonly fingerprint: string;
 }

@@ -30,7 +30,7 @@ export type ClaimResult =
   | { readonly state: 'claimed'; readonly claim: Claim }
   | { readonly state: 'answered'; readonly response: StoredResponse }
   | { readonly state: 'other_request' }
-  /** Too many requests wait for the same call. */
+  /** Too many requests wait for the end of the same call. */
   | { readonly state: 'crowded' }
   /** The waiting request was aborted, or the process stops. */
   | { readonly state: 'given_up' };
@@ -38,18 +38,18 @@ export type ClaimResult =
 /** The right to run the call of an idempotency key. Must be closed. */
 export interface Claim {
   readonly bodyBytesMax: number;
-  /** Returns false if no memory is available for a body of this size. May be called again for a larger size. */
+  /** Reserves memory to store a body of this size. Returns false if there is none. May be called again for a larger size. */
   takeMemory(bodyBytes: number): boolean;
   readonly held: HeldCall;
-  /** Milliseconds from the end of the call. */
+  /** How long the response is kept after the end of the call, in milliseconds. */
   readonly keptForMs: number;
-  /** The call is settled. `null`: no response is stored. */
+  /** Called when the call is settled. `null`: no response is stored. */
   settled(response: StoredResponse | null): void;
-  /** If no response was stored, the key is freed in the background. */
+  /** Ends the claim. If no response was stored, the key is freed in the background. */
   close(): void;
 }
 
-/** This node was considered dead, and another one has taken over the claim. */
+/** Thrown if this node counted as dead and another one has taken over the claim. */
 export class ClaimLostError extends Error {
   constructor() {
     super('another node took over the claim of an idempotency key');
@@ -69,7 +69,7 @@ interface StoredResponsesOptions {
   readonly questions: Questions;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** A function, because the configuration may be reloaded. */
+  /** This is a function because the configuration may be reloaded. */
   readonly terms: () => StoredResponseTerms;
   /** For tests: replaces the database's clock and the intervals. */
   readonly testClock?: Clock | undefined;
@@ -78,19 +78,19 @@ interface StoredResponsesOptions {
   readonly freeLateMs?: number;
 }
 
-/** A node that has not renewed its claims for this long is considered dead, even if it only lost the database. */
+/** After this time without renewal, a claim's node counts as dead, even if it only lost its connection to the database. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 15_000;
 const FREE_LATE_MS = 2_000;
 /** Interval of queries for the end of a call on another node. */
 const POLL_MS = 500;
-/** Maximum number of requests that wait for the same call. Each keeps its body in memory, without a reservation. */
+/** Maximum number of requests that wait for the same call. Their bodies stay in memory, which no budget limits. */
 const WAITING_FOR_ONE_MAX = 100;
 const BATCH_ITEMS_MAX = 256;
 const WAITING_ITEMS_MAX = 50_000;
 
 /**
- * An idempotency key whose call runs on this node, or that is being looked up:
+ * An idempotency key that is being looked up, or whose call runs on this node:
  *
  *     looked up ──claimed, or running elsewhere──▶ certain ──stored──▶ over
  *          │                                          └──not stored──▶ being freed ──▶ over
@@ -98,18 +98,18 @@ const WAITING_ITEMS_MAX = 50_000;
  */
 interface Local {
   readonly fingerprint: string;
-  /** Whether the key is known to belong to this request, so that a different request is refused. */
+  /** Whether the key certainly belongs to this request. Then a different request with the same key is refused. */
   isCertain: boolean;
   isOver: boolean;
   /** `null`: no response is stored. */
   response: StoredResponse | null;
-  /** Called once at the next change. A waiter that leaves removes its callback. */
+  /** Callbacks for the next change, each called once. A waiting request that is aborted removes its own. */
   readonly waiting: Set<() => void>;
 }
 
 export type StoredResponses = ReturnType<typeof createStoredResponses>;
 
-/** `calls/idempotency/README.md` describes the whole path. */
+/** Stores responses for repeated requests. `calls/idempotency/README.md` describes the whole path. */
 export function createStoredResponses(options: StoredResponsesOptions) {
   const { store, questions, budget, testClock, ids, logger } = options;
   const pollMs = options.pollMs ?? POLL_MS;
@@ -131,7 +131,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     keptForMs: options.terms().keptForMs,
   });
   const calls = createTwoPhase<ClaimRequest, ClaimVerdict, StoredClaim, boolean>({
-    // The statement requires that a batch contains each key once. `local` allows one lookup per key.
+    // The statement requires distinct keys. `local` ensures this: it allows one lookup per key.
     admit: questions.guard((requests, { signal }) => store.claim(requests, terms(), signal)),
     admissionLimit: questions.limit,
     async end(responded) {
@@ -160,12 +160,12 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   const renewal = setInterval(() => {
     if (claimed.size === 0) return;
     store.renew([...claimed], terms()).catch((error: unknown) => {
-      logger.warn({ err: error }, 'renewing the claims of idempotency keys failed');
+      logger.warn({ err: error }, 'failed to renew the claims of idempotency keys');
     });
   }, options.renewMs ?? RENEW_MS);
   renewal.unref();
 
-  /** Resolves after `pollMs`, or when `stopWaiting` is called. */
+  /** Waits for `pollMs`, or until `stopWaiting` is called. */
   function pause(): Promise<void> {
     if (isStopped) return Promise.resolve();
     return new Promise((resolve) => {
@@ -179,7 +179,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     });
   }
 
-  /** Queries the database until the key is claimed, or another node's call has ended with a stored response. */
+  /** Queries the database until the key is claimed, or the call on another node has ended with a stored response. */
   async function ask(
     request: ClaimRequest,
     waiter: Waiter,
@@ -201,7 +201,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     }
   }
 
-  /** @throws GatewayError `overloaded` */
+  /** Reads a stored body. @throws GatewayError `overloaded` if there is no memory */
   async function readWhole(
     call: KeyedCall,
     { head, body, unreadBytes }: FoundResponse,
@@ -248,7 +248,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         frees
           .submit(held)
           .catch((error: unknown) => {
-            logger.warn({ err: error }, 'freeing an idempotency key failed; retrying');
+            logger.warn({ err: error }, 'failed to release an idempotency key; retrying');
             calls.abandon(held);
           })
           .finally(() => end(null));
@@ -257,7 +257,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
   }
 
   return {
-    /** Waits while another call with the key runs, on any node. @throws GatewayError `databaseDown`; `overloaded`: no memory */
+    /** Claims a key. Waits while another call with this key runs on any node. @throws GatewayError `databaseDown`; `overloaded` */
     async claim(call: KeyedCall, waiter: Waiter, tenant: Tenant): Promise<ClaimResult> {
       const place = placeOf(call);
       for (let other = local.get(place); other !== undefined; other = local.get(place)) {
@@ -311,14 +311,14 @@ export function createStoredResponses(options: StoredResponsesOptions) {
       }
     },
     /**
-     * Stores a response before its call is settled. Beyond the account's limit, the body is not stored. Safe to repeat.
+     * Stores a response before its call is settled, without its body if the account's limit is reached. Safe to repeat.
      *
-     * @throws ClaimLostError if another node runs the call; it must not be charged here.
-     * @throws if the response was not stored, or the outcome is unknown.
+     * @throws ClaimLostError if another node runs the call; it must not be charged here
+     * @throws if the response was not stored, or the outcome is unknown
      */
     async keep(responded: StoredClaim): Promise<void> {
       const { accountId, callId, body } = responded;
-      // A call can be over before its response is stored: the response is then in the journal, and its body still in memory.
+      // If the response went to the journal first, the call is already over, and this memory still has the body.
       const memory = memories.get(callId);
       memory?.use();
       try {
@@ -326,16 +326,16 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         const stored = hasCapacity || body === null ? responded : withoutBody(responded);
         if (!(await calls.end(stored))) throw new ClaimLostError();
       } catch (error) {
-        // A later attempt stores the response, which must count only once.
+        // The response will be stored by a later attempt, and its size must count only once.
         room.forget(accountId);
         throw error;
       } finally {
         memory?.release();
       }
     },
-    /** Frees the claims of an earlier process. Only for a database that a single process uses. */
+    /** Frees the claims of an earlier process. Only for a database that one process uses alone. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
-    /** After this, requests that wait for another call no longer start their own. */
+    /** From now on, requests that wait for another call are refused rather than run. */
     stopWaiting(): void {
       isStopped = true;
       for (const end of pauses) end();
@@ -356,7 +356,7 @@ function placeOf({ accountId, keyId, idempotencyKey }: CallKey): string {
   return JSON.stringify([accountId, keyId, idempotencyKey]);
 }
 
-/** Replaces a response that exceeds the capacity. */
+/** Returns a response without its body, for a body that exceeds the capacity. */
 export function withoutBody(responded: StoredClaim): StoredClaim {
   const { head } = responded;
   return { ...responded, head: 'error' in head ? head : { ...head, hasNoRoom: true }, body: null };

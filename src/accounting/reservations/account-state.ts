@@ -4,26 +4,26 @@ import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 import type { BalanceRow, RateRow, SubscriptionRow } from './tables.ts';
 
-/** Plain values, which can be copied to another thread. Decisions change the state in place; the changes are then written. */
+/** State of an account. Decisions change it in place, and the changes are then written. Plain values, which can be copied to a thread. */
 export interface AccountState {
   readonly accountId: string;
   readonly money: MoneyState;
   readonly subscriptions: Map<string, SubscriptionState>;
-  /** The active subscription, or else the last one that ended; `null` if no subscription has started. */
+  /** The active subscription, or else the last one that ended; `null` if none has started yet. */
   currentSubscriptionId: string | null;
-  /** Set by `advanceAll`; `null` if the account has no plan, the plan has ended, or it is no longer offered. */
+  /** The plan in force, set by `advanceAll`; `null` if the account has none, or its plan has ended or is no longer offered. */
   activePlan: ActivePlan | null;
   readonly keys: Map<string, KeyState>;
-  /** Only the limits that the batch needs, by `rateName`. */
+  /** Limits per minute by `rateName`; only those that the batch needs. */
   readonly rates: Map<string, RateState>;
 }
 
 export interface MoneyState extends BalanceRow {}
 
 export interface SubscriptionState extends SubscriptionRow {
-  /** The oldest slots of the window, limited to the number that the batch can use, followed by slots in the future. */
+  /** The oldest slots of the window, as many as the batch can use, followed by slots in the future. */
   readonly oldestSlots: Slot[];
-  /** Maximum number of slots read of each kind, oldest and future. If fewer were read, no others exist. */
+  /** How many oldest slots, and how many future ones, were read at most. If fewer were found, there are no others. */
   oldestSlotsMax: number;
   readonly newSlots: Slot[];
   readonly deletedSlots: string[];
@@ -37,11 +37,11 @@ export interface Slot {
 export interface KeyState extends KeyTerms, KeyCounts {}
 
 export interface RateState extends RateRow {
-  /** Limits that are only in the configuration have no row until the first call creates it. */
+  /** Whether the limits have a row. Limits that are only in the configuration get one from the first call. */
   readonly isStored: boolean;
 }
 
-/** A key that is unique in an account. The space separates the ids, which contain none. */
+/** Identifies a limit within its account. Ids contain no space, so the space separates them. */
 export const rateName = ({ keyId, model }: Pick<RateState, 'keyId' | 'model'>): string => `${keyId} ${model}`;
 
 export interface AdmissionTerms {
@@ -53,7 +53,7 @@ export interface AdmissionTerms {
 }
 
 export interface AdmissionContext extends RunningPeriods {
-  /** For accounts without a cap of their own; `null`: no cap. */
+  /** Daily cap of accounts without one of their own; `null`: no cap. */
   readonly defaultDailyCapNano: bigint | null;
   readonly rateDefaults: RateDefaults | null;
   readonly plans: ReadonlyMap<string, PlanTerms>;

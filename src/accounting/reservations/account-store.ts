@@ -11,11 +11,9 @@ import type { LockMode } from './locked-accounts.ts';
 import type { ReservationRequest } from './reservation.ts';
 import { BALANCES, RATE_LIMITS, SUBSCRIPTIONS } from './tables.ts';
 
-/**
- * Every transaction that changes limits first locks its accounts in `balances`, in the order of ids. Rows read later need no other lock.
- */
+/** Every transaction that changes limits first locks its accounts in `balances`, in the order of ids. Its other rows then need no locks. */
 
-/** Ordered locks prevent deadlocks. The clock is read outside of the locking subquery, and therefore after the locks are taken. */
+/** Locks accounts in order, which prevents deadlocks. The clock is read outside of the subquery that locks, so it is read after locking. */
 const lockOf = (name: string, lock: string): Statement => ({
   name: `reservations.${name}`,
   text: `select ${BALANCES.columns.of('b')}, ${NOW_COLUMN}
@@ -45,7 +43,7 @@ from unnest($1::text[], $2::text[], $3::text[]) as r (account_id, key_id, model)
 join rate_limits l on l.account_id = r.account_id and l.key_id = r.key_id and l.model = r.model`,
 };
 
-/** The subscription that started last. Subscriptions of an account do not overlap. */
+/** Selects the subscription of each account that started last. Subscriptions of an account do not overlap. */
 const readCurrentSubscriptions: Statement = {
   name: 'reservations.read-current-subscriptions',
   text: `select distinct on (s.account_id) ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -56,7 +54,7 @@ order by s.account_id, s.ends_at desc`,
 /** SQL: the latest instant that does not count as being in the future (`accounting/counts/counted-since.ts`). */
 const FUTURE_AFTER = `${nowSql('$2')} + interval '${CLOCK_TOLERANCE_MS} ms'`;
 
-/** Expired slots that are deleted in addition to those that a batch needs, so that the count soon becomes exact. */
+/** Number of expired slots that are deleted in addition to those that a batch needs. So the count soon becomes exact. */
 const SPARE_LAPSED_SLOTS = 64;
 
 const SLOTS = selection({
@@ -68,8 +66,8 @@ const SLOTS = selection({
 });
 
 /**
- * Selects expired slots that the batch can use, and, if the window might become full, those that expire next. Slots in the future exist
- * only after the clock was wrong. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
+ * Selects as many expired slots as the batch can use and, if the window might become full, those that expire next. Slots in the future
+ * exist only after the clock was wrong. Uses the primary key of subscriptions, and plan_slots_by_time from both ends.
  */
 const readOldestSlots: Statement = {
   name: 'reservations.read-oldest-slots',
@@ -100,7 +98,7 @@ where s.account_id = any ($1::text[]) and s.canceled_at is null
 export class AskedAccounts {
   readonly accountIds = new Set<string>();
   readonly owners = new Map<string, { readonly accountId: string; readonly keyId: string }>();
-  /** Limits per minute to look up. Not all of them exist. */
+  /** The limits per minute to look up. Some of them may not exist. */
   readonly rates = new Map<string, Pick<RateState, 'accountId' | 'keyId' | 'model'>>();
   readonly callsOnPlan = new Map<string, number>();
 
@@ -124,10 +122,10 @@ export class AskedAccounts {
 
 type Accounts = ReadonlyMap<string, AccountState>;
 
-/** `addTo` adds the rows to the accounts that the first query has read. */
+/** A query about accounts. `addTo` adds its rows to the accounts that the first query has read. */
 export type AccountRead = Query & { readonly addTo?: (accounts: Accounts, rows: readonly StoredRow[]) => void };
 
-/** For an admission or a precheck. The first query reads balances. */
+/** Queries for an admission or a precheck. The first one reads balances. */
 export function accountReads(
   balances: Statement,
   { accountIds, owners, rates, callsOnPlan }: AskedAccounts,
@@ -154,7 +152,7 @@ export function accountReads(
 
 export interface ReadAccounts {
   readonly accounts: Map<string, AccountState>;
-  /** Time of the database after the accounts were locked. */
+  /** Time of the database, read after the accounts were locked. */
   readonly nowMs: number;
 }
 
@@ -195,7 +193,7 @@ export function addRates(accounts: Accounts, rows: readonly StoredRow[]): void {
   }
 }
 
-/** Adds subscriptions without slots. An existing subscription is not replaced, because `addSlots` may have added slots to it. */
+/** Adds subscriptions, without slots. One that was added before stays, because `addSlots` may have given it slots. */
 export function addSubscriptions(accounts: Accounts, rows: readonly StoredRow[]): void {
   for (const row of rows) {
     const counts = SUBSCRIPTIONS.columns.read(row);

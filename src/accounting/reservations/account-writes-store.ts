@@ -18,7 +18,7 @@ const updateKeys = KEY_LIMITS.update('reservations.update-keys');
 const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 const updateRates = RATE_LIMITS.update('reservations.update-rates');
 
-/** Creates the rows of limits that are only in the configuration. Requires the lock of the account. */
+/** Creates rows for limits that are only in the configuration. The account must be locked. */
 const insertRates: Statement = {
   name: 'reservations.insert-rates',
   text: `insert into rate_limits (${RATE_LIMITS.written.names.join(', ')}) select * from ${RATE_LIMITS.written.rows.as('v')}`,
@@ -64,7 +64,7 @@ export function copyAccounts(accounts: ReadonlyMap<string, AccountState>): Accou
 
 const NONE: readonly never[] = [];
 
-/** One statement per table, for changed rows only. */
+/** Writes the accounts that have changed, with one statement per table. */
 export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
   const balances: MoneyState[] = [];
   const keys: KeyState[] = [];
@@ -87,7 +87,7 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     for (const old of was.subscriptions) {
       const subscription = account.subscriptions.get(old.id)!;
       if (SUBSCRIPTIONS.hasChanged(old, subscription)) subscriptions.push(subscription);
-      // The counts do not change if one slot is given back and another is taken.
+      // Compares slots too: the counts stay equal if one slot is freed and another is taken.
       if (subscription.newSlots.length + subscription.deletedSlots.length > 0) withSlots.push(subscription);
     }
   }

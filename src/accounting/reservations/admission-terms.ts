@@ -5,7 +5,7 @@ import { runningPeriods } from '../pricing/running-periods.ts';
 import type { AdmissionTerms } from './account-state.ts';
 import type { RateDefaults } from './rate-defaults.ts';
 
-/** Read for each admission, because the configuration can be reloaded. */
+/** Settings that each admission reads, because the configuration can be reloaded. */
 export interface ReservationTerms {
   readonly localTime: LocalTime;
   readonly defaultDailyCapNano: bigint | null;

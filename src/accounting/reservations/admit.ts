@@ -20,7 +20,7 @@ interface AdmissionDecision {
   readonly reservations: readonly Reservation[];
 }
 
-/** Decides on calls in the order of arrival. Pure, except that `accounts` become their state after the batch. */
+/** Decides on calls in the order of arrival. Pure, except that it changes `accounts` to their state after the batch. */
 export function decideAdmissions(
   requests: readonly ReservationRequest[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -68,7 +68,7 @@ function admit(
 
 const NO_BUDGETS: readonly ShownBudget[] = [];
 
-/** Once per batch, because an expired slot must be subtracted from its window only once. */
+/** Brings the limits of plans up to date. Once per batch, because an expired slot must be subtracted only once. */
 function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: AdmissionContext): void {
   for (const account of accounts.values()) {
     account.activePlan = account.currentSubscriptionId === null ? null : activePlanAt(account, context);
@@ -80,7 +80,7 @@ function advanceAll(accounts: ReadonlyMap<string, AccountState>, context: Admiss
 /** The account was deleted while its key was cached. */
 export const UNKNOWN_ACCOUNT: Refusal = { kind: 'invalidApiKey', retryAt: null };
 
-/** The first exhausted limit decides. Before the body is read, limits that the end of another call could free are skipped. */
+/** Returns the refusal of the first exhausted limit, or `null`. Before the body is read, limits that may soon have capacity are skipped. */
 function firstRefusal(
   limits: readonly Limit[],
   call: AskingCall,
@@ -95,7 +95,7 @@ function firstRefusal(
   return null;
 }
 
-/** For each call, the refusal that does not depend on its body or on calls in flight, or `null`. Updates `accounts` to the current time. */
+/** Returns for each call the refusal that depends neither on its body nor on calls in flight, or `null`. Updates `accounts`. */
 export function decideLooks(
   calls: readonly Omit<AskingCall, 'request'>[],
   accounts: ReadonlyMap<string, AccountState>,
@@ -110,7 +110,7 @@ export function decideLooks(
   });
 }
 
-/** The factor was read with the account's row locked, so every node applies a changed factor either before or after this admission. */
+/** Applies the price factor of the account. It was read with the row locked, so a change applies to all later admissions on every node. */
 function pricedRequest(request: ReservationRequest, priceFactorBasisPoints: number): ReservationRequest {
   const { amountNano } = request;
   if (amountNano === null || priceFactorBasisPoints === LIST_PRICE_BASIS_POINTS) return request;
@@ -141,7 +141,7 @@ function remainingOf({ plan }: ReservationRequest, account: AccountState, contex
   return { calls, windows };
 }
 
-/** Returns `null` if there is no plan, or the use of a window is unknown. */
+/** Returns the windows of a plan; `null` if there is no plan, or if the use of a window is unknown. */
 function windowsOf(plan: ActivePlan | null, context: AdmissionContext): PlanWindow[] | null {
   if (plan === null) return null;
   const windows: PlanWindow[] = [];

@@ -3,7 +3,7 @@ import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
 
-/** A count that was reset because its period had started in the future: the database's clock was wrong then, or is wrong now. */
+/** A counter that was reset because its period began in the future. The database's clock was wrong then, or is wrong now. */
 interface FutureCount {
   readonly accountId: string;
   readonly count: string;
@@ -19,7 +19,7 @@ export function futureCounts(
   const futureAfterMs = nowMs + CLOCK_TOLERANCE_MS;
   for (const { accountId, money, keys, subscriptions, rates } of accounts.values()) {
     const was = before.get(accountId)!;
-    // Callers format the names only if a count started in the future.
+    // Called only if a counter began in the future, so that names are formatted only when needed.
     const note = (count: string, beganAtMs: number, isNowMs?: number): void => {
       if (beganAtMs > futureAfterMs && isNowMs !== beganAtMs) found.push({ accountId, count, beganAtMs });
     };
@@ -58,6 +58,6 @@ export function warnOfFutureCounts(logger: Pick<Logger, 'warn'> | null, counts: 
   });
   logger.warn(
     { counts: named, of: counts.length },
-    'counts of limits had started in the future and were reset: the clock of the database was wrong, or is wrong now',
+    'counters of limits began in the future and were reset: the clock of the database was wrong, or is wrong now',
   );
 }

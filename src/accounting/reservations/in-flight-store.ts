@@ -13,18 +13,18 @@ const IN_FLIGHT = selection({
   model: textColumn('model'),
   nodeId: textColumn('node_id'),
   reservedAt: dateColumn('reserved_at'),
-  /** `null` for a call on a plan. */
+  /** Money that the call has reserved; `null` for a call on a plan. */
   reservedNano: orNull(bigintColumn('amount_nano')),
-  /** Of the plan's quota; `null` for a call on the balance. */
+  /** Tokens of the plan's quota that the call has reserved; `null` for a call on a balance. */
   reservedTokens: orNull(countColumn('tokens')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** A reservation of another gateway version might lack some facts. */
+  /** Other facts about the call. In a reservation of another gateway version, some of them may be missing. */
   facts: selection({ text: textColumn('facts') }).to(({ text }) => readFacts(text)),
 });
 
 const NAMES = selection({
   accountName: textColumn('a.name as account_name'),
-  /** `null`: the key was deleted. */
+  /** Name of the key; `null`: the key was deleted. */
   keyName: orNull(textColumn('k.name as key_name')),
 });
 
@@ -39,7 +39,7 @@ interface InFlightFilter {
   readonly to: Date | null;
 }
 
-/** Newest first: ids are sorted by time. Scans all reservations, or those of one account. */
+/** Selects calls in flight, newest first, because ids sort by time. Scans all reservations, or those of one account. */
 const listInFlight: Statement = {
   name: 'in-flight.list',
   text: `select ${IN_FLIGHT.list} from reservations

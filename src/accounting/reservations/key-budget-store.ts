@@ -16,7 +16,7 @@ export function createKeyBudgetStore(database: PartitionPool) {
   }
 
   return {
-    /** The smallest remainder of any budget; `null` if the key has no budget. For callers who can spend but not see the balance. */
+    /** Returns what remains of the key's tightest budget; `null` if it has none. For callers who may not see the balance. */
     async smallestLeftNano(
       accountId: string,
       ownerIds: readonly string[],
@@ -24,7 +24,7 @@ export function createKeyBudgetStore(database: PartitionPool) {
     ): Promise<bigint | null> {
       return leastOf((await read(accountId, ownerIds)).map((owner) => smallestBudgetLeft(owner, periods)));
     },
-    /** By owner id. Owners without limits are absent. */
+    /** Returns the use of budgets by owner id. Owners without limits are absent. */
     async uses(
       accountId: string,
       ownerIds: readonly string[],

@@ -2,7 +2,7 @@ import { isDataError, isLockTimeout } from '../../db/errors.ts';
 import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '../../lib/batcher.ts';
 
 /**
- * Batches skip accounts whose row in `balances` is locked by another transaction, such as one of an operator:
+ * Runs batches so that an account that another transaction has locked, such as one of an operator, does not delay the others:
  *
  *     batch ─▶ locks all accounts, waits up to 100 ms ─▶ done
  *                     │ timeout
@@ -12,19 +12,20 @@ import { type Batch, type BatcherOptions, ItemBatcher, type ItemLimit } from '..
  *                     ▼
  *              each account separately, on one of two connections that can wait ─▶ done, or timeout
  *
- * While an account waits, its later items join it directly, so a lock delays the batches of other accounts only once.
+ * While an account waits, its later items wait with it, so a lock delays the batches of other accounts only once.
  */
 
 /**
- * - `all`: locks all accounts at once, and fails after a short wait.
- * - `free`: locks accounts that are not locked by others. The result of other items is `locked`.
- * - `waiting`: locks all accounts, on a connection that is reserved for waiting.
+ * How a batch locks its accounts:
+ * - `all`: all at once; fails after a short wait
+ * - `free`: only those that nobody else has locked; the others' items get the result `locked`
+ * - `waiting`: all, on a connection that is reserved for waiting
  */
 export type LockMode = 'all' | 'free' | 'waiting';
 
 export type LockedIn<Locks extends LockMode> = 'free' extends Locks ? 'locked' : never;
 
-/** If a lock is not free in time, runs the work again on accounts that are not locked. */
+/** Runs work with all accounts locked. If a lock is not free in time, runs it again with only the free accounts locked. */
 export async function pastLocked<Result>(run: (locks: 'all' | 'free') => Promise<Result>): Promise<Result> {
   try {
     return await run('all');
@@ -45,14 +46,14 @@ interface AccountBatcherOptions<Item, Result>
     signal: AbortSignal,
   ) => Promise<readonly (Result | 'locked')[]>;
   readonly accountOf: (item: Item) => string;
-  /** Wraps batches that do not wait for a lock: their duration shows whether the database responds. */
+  /** Wraps batches that do not wait for locks. Their duration shows whether the database responds. */
   readonly guarded: (run: RunBatch<Item, Result>) => RunBatch<Item, Result>;
-  /** Time limit of items that have none of their own. */
+  /** Time limit for items that wait for a lock and have no limit of their own. */
   readonly lockLimit: ItemLimit;
   readonly onLocked?: ((accountId: string) => void) | undefined;
 }
 
-/** The result of an item that waits for a lock is a promise. */
+/** Runs a batch. If an item waits for a lock, its result is a promise. */
 export type RunBatch<Item, Result> = (
   items: readonly Item[],
   batch: Batch,
@@ -93,7 +94,7 @@ export class AccountBatcher<Item, Result> extends ItemBatcher<Item, Result> {
       return await run(items, 'free', signal);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      // Something other than rows of accounts is locked, perhaps because of the items of one account or of one kind.
+      // The lock is not on an account's row. Items of one account or of one kind may be the cause, so they run separately.
       const kinds = kindOf === undefined ? new Set() : new Set(items.map(kindOf));
       return kinds.size > 1 ? this.#runByKind(items, signal) : items.map(() => 'locked');
     }

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 
-/** Per minute; `null`: unlimited. */
+/** Limits per minute; `null`: unlimited. */
 export interface RateMaxima {
   readonly requestsMax: number | null;
   readonly tokensMax: number | null;
 }
 
-/** The lowest limits of a model and its aliases: a renamed model, whose old id is an alias, keeps its limits. */
+/** Returns the lowest limits among a model and its aliases. A renamed model has its old id as an alias and so keeps its limits. */
 export function maximaOfNames(own: RateMaxima | undefined, others: readonly RateMaxima[]): RateMaxima {
   return {
     requestsMax: own?.requestsMax ?? lowest(others.map(({ requestsMax }) => requestsMax)),
@@ -19,7 +19,7 @@ function lowest(maxima: readonly (number | null)[]): number | null {
   return set.length === 0 ? null : Math.min(...set);
 }
 
-/** For accounts without limits of their own; `null`: unlimited. */
+/** Limits of accounts without limits of their own; `null`: unlimited. */
 export interface RateDefaults {
   readonly all: RateMaxima;
   readonly models: ReadonlyMap<string, RateMaxima>;
@@ -32,7 +32,7 @@ export function compileRateDefaults({ limits }: Pick<Config, 'limits'>): RateDef
   return areNone ? null : { all, models };
 }
 
-/** The limits for all models together of an account without limits of its own. Those of its group replace the general ones. */
+/** Limits for all models together of an account without limits of its own: those of its group, or else the general ones. */
 export function usualMaxima(ofGroup: RateMaxima | null, defaults: RateDefaults | null): RateMaxima | undefined {
   if (ofGroup === null) return defaults?.all;
   return {

@@ -5,7 +5,7 @@ import type { CallUse, ReservedLimits } from './reservation.ts';
 
 export const NO_USE: CallUse = { counts: false, tokens: 0, keyChargeNano: 0n, rateTokens: 0 };
 
-/** Every limit gives back the reserved amount and counts the use. Changes `account`. */
+/** Frees a reservation: every limit gives back what was reserved and counts what was used. Changes `account`. */
 export function freeReservation(
   reservation: ReservedLimits,
   use: CallUse,

@@ -5,45 +5,45 @@ import type { PriceRule } from '../pricing/price.ts';
 import type { RateMaxima } from './rate-defaults.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
 
-/** More than any balance. Prevents overflows of sums in SQL, for example after a request for 10^15 tokens. */
+/** Maximum amount of a reservation: more than any balance, but small enough for sums in SQL, even for a request of 10^15 tokens. */
 export const RESERVED_NANO_MAX = 1_000_000_000_000_000n;
 
-/** Limits of a group's accounts that have none of their own. They replace those of the configuration; `null`: they do not. */
+/** Limits of accounts in a group that have no limits of their own; `null`: those of the configuration apply. */
 export interface GroupLimits extends RateMaxima {
   readonly dailyCapNano: bigint | null;
 }
 
-/** Plain values, because a request can be copied to another thread. */
+/** What a call asks to reserve. Plain values only, because it can be copied to another thread. */
 export interface ReservationRequest {
   readonly accountId: string;
   readonly callId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Limits per minute might be stored under one of these ids. */
+  /** Former ids of the model, under which its limits per minute may be stored. */
   readonly modelAliases: readonly string[];
   readonly isKeyLimited: boolean;
-  /** The member who owns the key, if the member has limits; otherwise `null`. */
+  /** The user who owns the key, if the account limits this member; otherwise `null`. */
   readonly memberId: string | null;
   readonly isRateLimited: boolean;
-  /** `null`: the account is in no group, or its group has no limits. */
+  /** Limits of the account's group; `null`: no group, or a group without limits. */
   readonly groupLimits: GroupLimits | null;
   /** The price factor of the account's group. It applies if the account has none of its own. */
   readonly groupFactorBasisPoints: number;
-  /** Maximum number of tokens, across all models that the call uses. */
+  /** Maximum number of tokens, of all models that the call uses. */
   readonly tokens: number;
-  /** Maximum cost at list prices; `null` on a plan. */
+  /** Maximum cost at list prices; `null`: a call on a plan. */
   readonly amountNano: bigint | null;
   /**
-   * The prices on each side of a switch of prices, in the order of their instants (the first one is `-Infinity`), if a switch is near; otherwise
-   * `null`. The clock of the database selects the side.
+   * If a price change is near: the prices before and after it, in the order of time (the first ones from `-Infinity`). The database's clock
+   * selects among them. Otherwise `null`.
    */
   readonly sides: readonly RequestSide[] | null;
-  /** `null` for a call on the balance. */
+  /** What the call needs of a plan; `null`: it is paid from the balance. */
   readonly plan: PlanRequest | null;
   readonly facts: string;
 }
 
-/** What replaces the amount and the factor of a request from an instant on. */
+/** The amount and price factor that apply from an instant on. */
 interface RequestSide {
   readonly fromMs: number;
   readonly amountNano: bigint;
@@ -52,37 +52,37 @@ interface RequestSide {
 
 interface PlanRequest {
   readonly inputBytes: number;
-  /** The limit in the request; 0: the request contains none. */
+  /** Output limit in the request; 0: none. */
   readonly outputTokensRequested: number;
   readonly tokens: number;
-  /** Canonical ids of other models that the call might use. */
+  /** Canonical ids of other models that the call may use. */
   readonly innerModels: readonly string[];
 }
 
 export interface ReservedLimits extends CallName, LimitNotes {
   readonly keyId: string;
   readonly model: string;
-  /** Whether the slot in the five-hour window still exists. Expired slots are deleted. */
+  /** Whether the call still has its slot in the five-hour window. Expired slots are deleted. */
   readonly hasSlot: boolean;
 }
 
 export interface OpenReservation extends Reservation, ReservedLimits {}
 
 export interface CallUse {
-  /** Whether the call counts in windows and in numbers of calls. If not, its slot is given back. */
+  /** Whether windows and call limits count the call. If not, its slot is freed. */
   readonly counts: boolean;
   /** Input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
   readonly keyChargeNano: bigint;
-  /** All tokens, whether or not the call counts; 0: unknown. */
+  /** Tokens for limits per minute, also of calls that do not count; 0: unknown. */
   readonly rateTokens: number;
 }
 
 export interface Refusal {
   readonly kind: ErrorKind;
-  /** Time at which the limit would admit the same call. `soon`: when calls in flight have ended. `null`: waiting does not help. */
+  /** When the limit would admit the same call. `soon`: once calls in flight have ended. `null`: waiting does not help. */
   readonly retryAt: number | 'soon' | null;
-  /** The endpoint determines whether the status is 402 or 429. */
+  /** Present if the reason is a lack of money. The endpoint determines whether the status is 402 or 429. */
   readonly isPaymentRequired?: true;
   readonly param?: string;
   readonly windows?: readonly PlanWindow[];
@@ -93,12 +93,12 @@ export interface ReachedRate {
   readonly of: 'requests' | 'tokens';
   readonly max: number;
   readonly isOfKey: boolean;
-  /** `null`: the limit applies to all models together. */
+  /** The model that the limit is for; `null`: all models together. */
   readonly model: string | null;
   readonly status: RateStatus;
 }
 
-/** Money that is not reserved, or calls of the plan; `null`: unknown. */
+/** What remains: money that is not reserved, or calls of the plan; `null`: unknown. */
 export type Remaining = { readonly availableNano: bigint } | RemainingCalls | null;
 
 interface RemainingCalls {
@@ -116,13 +116,13 @@ export interface ShownBudget {
 export interface Admitted {
   readonly isAdmitted: true;
   readonly remaining: Remaining;
-  /** `null`: the call has no limits per minute. */
+  /** What remains of limits per minute; `null`: there are none. */
   readonly rates: RateStatus | null;
-  /** The use of budgets by calls that have already ended. */
+  /** Use of budgets by calls that have ended. */
   readonly budgets: readonly ShownBudget[];
-  /** The price factor has no effect on a plan. */
+  /** Price factor that was applied. It has no effect on a plan. */
   readonly priceFactorBasisPoints: number;
-  /** The index of the request's side whose prices were in force; 0 if no switch of prices is near. */
+  /** Index in the request's `sides` of the prices that were in force; 0 if no price change is near. */
   readonly side: number;
 }
 
@@ -131,7 +131,7 @@ export type Admission =
   | {
       readonly isAdmitted: false;
       readonly refusal: Refusal;
-      /** `null`: the account has no plan. */
+      /** Plan of the account; `null`: none. */
       readonly planId: string | null;
     };
 
@@ -142,10 +142,10 @@ export interface CallName {
 
 export const CALL_NAME = ['accountId', 'callId'] as const satisfies readonly (keyof CallName)[];
 
-/** A map key. The space separates the ids, which contain none. */
+/** Identifies a call, for use as a map key. Ids contain no space, so the space separates them. */
 export const callKey = ({ accountId, callId }: CallName): string => `${accountId} ${callId}`;
 
-/** Used for the record of the call if its node dies. The route is the first one that the call might take. */
+/** Facts for the call's record if its node dies. The route is the first one that the call would try. */
 export interface CallFacts {
   readonly context: string;
   readonly operation: string;
@@ -154,11 +154,13 @@ export interface CallFacts {
   readonly isStream: boolean;
   readonly requestId: string;
   readonly priceRule: PriceRule;
-  /** Must equal the start in the record that the call's own end writes: a late end finds the `unresolved` record by it. */
+  /** Start of the call. It must equal the start that the call's own end records: a late end uses it to find the `unresolved` record. */
   readonly startedAtMs: number;
+  /** The group of the account; absent or `null`: none. */
+  readonly groupId?: string | null;
 }
 
-/** Stored in this order and without names, because each byte adds to the time of an admission. Append new members at the end. */
+/** Facts in the order in which they are stored, without names: every byte makes admissions slower. Append new members at the end. */
 const STORED_FACTS = [
   ['context', 'string'],
   ['operation', 'string'],
@@ -168,16 +170,21 @@ const STORED_FACTS = [
   ['requestId', 'string'],
   ['priceRule', 'string'],
   ['startedAtMs', 'number'],
+  ['groupId', 'string'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
 
-/** The text is parsed only if the node of the call dies. */
+/** Facts as text. It is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
-  const values: CallFacts[keyof CallFacts][] = [];
-  for (const [name] of STORED_FACTS) values.push(facts[name]);
+  const values: unknown[] = [];
+  for (const [name] of STORED_FACTS) {
+    const value = facts[name];
+    // Only the last fact can be missing, so each value has the index of its fact.
+    if (value !== undefined && value !== null) values.push(value);
+  }
   return JSON.stringify(values);
 }
 
-/** Another gateway version might have stored the text during a rolling update, so some facts can be missing. */
+/** Parses facts. During a rolling update, another gateway version may have stored them, so some can be missing. */
 export function readFacts(text: string): Partial<CallFacts> {
   let values: unknown;
   try {

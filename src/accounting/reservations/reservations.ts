@@ -15,13 +15,13 @@ import type { ReservationStore } from './store.ts';
 
 export interface AdmissionObserver {
   batch(callCount: number, tookMs: number): void;
-  /** Called after success and failure. The time includes the wait for a batch. */
+  /** Called after each admission, also a failed one. The time includes the wait for a batch. */
   admission(tookMs: number): void;
 }
 
 export interface ReservationsOptions {
   readonly store: ReservationStore;
-  /** Each admission completes or fails within its time limit. */
+  /** Runs admissions in batches. Each one completes or fails within its time limit. */
   readonly admissions: Batcher<ReservationRequest, Admission>;
   readonly questions: Questions;
   readonly logger: Logger;
@@ -29,30 +29,27 @@ export interface ReservationsOptions {
   readonly terms: () => ReservationTerms;
   readonly testClock?: Clock | undefined;
   readonly retryDelayMs?: number | undefined;
-  /** Maximum number of admissions with an unknown result that wait for their release. Recovery releases further ones. */
+  /** Maximum number of remembered admissions with an unknown result, which must be released. Recovery releases further ones. */
   readonly waitingItemsMax?: number | undefined;
   readonly observer?: AdmissionObserver | undefined;
 }
 
 const RETRY_DELAY_MS = 200;
 const LOOKS_WAITING_MAX = 20_000;
-/** Interval of the search for reservations of this node that belong to no known call. */
+/** How often this node searches for its reservations that belong to no known call. */
 const RELEASE_MS = 60_000;
 
 export type Reservations = ReturnType<typeof createReservations>;
 
-/** `README.md` describes the model and its invariants. */
+/** Admits calls and releases what failed admissions reserved. `README.md` describes the model and its invariants. */
 export function createReservations(options: ReservationsOptions) {
   const { store, admissions, questions, testClock, logger, nodeId, terms, observer } = options;
   const { timers } = questions.limit;
   const retryDelayMs = options.retryDelayMs ?? RETRY_DELAY_MS;
   const waitingItemsMax = options.waitingItemsMax ?? WAITING_ITEMS_MAX;
-  /** Calls of this node that have a reservation or might get one. */
+  /** Calls of this node that have a reservation, or may get one. */
   const known = new Set<string>();
-  /**
-   * Calls whose admission has an unknown result. Above the limit, only `releaseOnce` finds further ones, among the reservations of this
-   * node.
-   */
+  /** Admissions with an unknown result. If there are too many, the others are found only by the search for reservations of this node. */
   const doubtful = new Map<string, CallName>();
   let releasing: Promise<void> | null = null;
   let isClosing = false;
@@ -78,7 +75,7 @@ export function createReservations(options: ReservationsOptions) {
   ): Promise<(Refusal | null)[]> {
     const termsNow = admissionTerms(options);
     const asked = new AskedAccounts();
-    // Limits per minute are not read: their use can change a lot before the body has arrived.
+    // A precheck skips limits per minute: their use can change much until the body has arrived.
     for (const call of calls) {
       asked.addCall(call);
       if (call.isOnPlan) asked.callsOnPlan.set(call.accountId, 1);
@@ -99,7 +96,7 @@ export function createReservations(options: ReservationsOptions) {
     return releasing;
   }
 
-  /** At least one round, and further ones while the result of an admission is unknown. */
+  /** Releases reservations with an unknown result, in rounds, until none is left; at least one round. */
   async function releaseRounds(): Promise<void> {
     do {
       const before = doubtful.size;
@@ -109,23 +106,23 @@ export function createReservations(options: ReservationsOptions) {
       } catch (error) {
         logger.warn(
           { err: error, calls: doubtful.size },
-          'releasing the reservations of failed admissions failed; retrying',
+          'failed to release the reservations of failed admissions; retrying',
         );
       }
-      // Recovery releases the remaining reservations, for example those of locked accounts.
+      // At shutdown, a round without progress is the last one. Recovery releases the rest, for example those of locked accounts.
       if (isClosing && doubtful.size >= before) break;
     } while (doubtful.size > 0);
-    // Runs synchronously after the last check of `doubtful`, so that the next doubtful admission starts another round.
+    // Runs synchronously after the last check of `doubtful`, so the next unknown result starts new rounds.
     releasing = null;
   }
 
   async function releaseOnce(): Promise<void> {
     const doubted = [...doubtful.values()].slice(0, BATCH_ITEMS_MAX);
-    // Calls whose accounts are locked move to the end of the queue.
+    // Calls of locked accounts move to the end, so that others are released first.
     for (const call of doubted) doubtful.delete(callKey(call));
     const left = new Map(doubted.map((call) => [callKey(call), call]));
     try {
-      // The release locks the accounts, and therefore waits for admissions that are pending on the server.
+      // Releasing locks the accounts, so it happens after admissions that still run on the server.
       for (const call of doubted.length > 0 ? await releaseFree(doubted) : []) left.delete(callKey(call));
     } finally {
       for (const [key, call] of left) doubtful.set(key, call);
@@ -137,13 +134,13 @@ export function createReservations(options: ReservationsOptions) {
     }
   }
 
-  /** Skips calls whose accounts are locked. Returns the released calls. */
+  /** Releases calls, except those whose accounts are locked, and returns the released ones. */
   function releaseFree(calls: readonly CallName[]): Promise<readonly CallName[]> {
     return pastLocked((locks) => store.release(calls, billingTime(), locks));
   }
 
   return {
-    /** When this resolves with an admission, the reservation is durable. @throws GatewayError `databaseDown`. */
+    /** Admits a call or refuses it. When an admission resolves, its reservation is durable. @throws GatewayError `databaseDown`. */
     async admit(request: ReservationRequest): Promise<Admission> {
       const key = callKey(request);
       const askedAtMs = timers.nowMs();
@@ -154,14 +151,14 @@ export function createReservations(options: ReservationsOptions) {
         return admission;
       } catch (error) {
         known.delete(key);
-        // Nothing was reserved if the admission was not sent, or the database rejected a value. Otherwise the result is unknown.
+        // An admission that was not sent, or whose values the database rejected, reserved nothing. Otherwise the result is unknown.
         if (!(error instanceof NotBegunError) && !isDataError(error)) doubt(request);
         throw refusedFor(error);
       } finally {
         observer?.admission(timers.nowMs() - askedAtMs);
       }
     },
-    /** Returns why an admission would refuse the call now, whatever its body contains, or `null`. Reserves nothing. */
+    /** Returns why an admission would be refused now, whatever the body contains; `null`: it might not be. Reserves nothing. */
     async look(call: Omit<AskingCall, 'request'>): Promise<Refusal | null> {
       try {
         return await looks.submit(call);
@@ -169,11 +166,11 @@ export function createReservations(options: ReservationsOptions) {
         throw refusedFor(error);
       }
     },
-    /** Must be called when a call has ended in the database. */
+    /** Call this when a call has ended in the database. */
     ended(call: CallName): void {
       known.delete(callKey(call));
     },
-    /** Releases reservations of this node whose admissions failed with an unknown result. Also called by a timer. Never throws. */
+    /** Releases reservations of this node whose admissions failed with an unknown result. A timer calls it, too. Never throws. */
     releaseUnknown,
     async drain(): Promise<void> {
       isClosing = true;
@@ -188,7 +185,7 @@ export function createReservations(options: ReservationsOptions) {
     get waiting(): number {
       return admissions.size;
     },
-    /** Number of failed admissions that might have reserved something. */
+    /** Number of failed admissions that may have reserved something. */
     get doubtful(): number {
       return doubtful.size;
     },

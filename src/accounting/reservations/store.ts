@@ -41,7 +41,7 @@ export const deleteReservations: Statement = {
 where r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** Selects reservations with their slots, if these exist. */
+/** Selects reservations, with their slots if these still exist. */
 const readReservations: Statement = {
   name: 'reservations.read',
   text: `select ${RESERVATIONS.of('r')}, ${HAS_SLOT}
@@ -49,7 +49,7 @@ from unnest($1::text[], $2::text[]) as v (account_id, call_id)
 join reservations r on r.account_id = v.account_id and r.call_id = v.call_id`,
 };
 
-/** Includes subscriptions that are no longer current. */
+/** Selects the subscriptions of calls, including those that are no longer current. */
 const readSubscriptionsOfCalls: Statement = {
   name: 'reservations.read-subscriptions-of-calls',
   text: `select ${SUBSCRIPTIONS.columns.of('s')} from subscriptions s
@@ -86,7 +86,7 @@ where (l.account_id, l.key_id, l.model) in (
 
 const NAMES = selection({ accountId: textColumn('account_id'), callId: textColumn('call_id') });
 
-/** This statement and the next two scan the reservations of all calls in flight. */
+/** Lists nodes with reservations. Like the next two statements, it scans the reservations of all calls in flight. */
 const listOtherNodes: Statement = {
   name: 'reservations.list-other-nodes',
   text: 'select distinct node_id from reservations where node_id <> $1::text',
@@ -116,7 +116,7 @@ export function createReservationStore(
       const decide = (rows: ReadRows) => ({ result: readAccounts(reads, rows, terms.nowMs), writes: [] });
       return partition.readThenWrite({ name: 'reservations.look', reads, decide }, signal);
     },
-    /** Writes no call records. Waits for pending admissions. Returns the calls whose accounts could be locked. */
+    /** Releases the reservations of calls, and writes no call records. Returns those calls whose accounts could be locked. */
     release(calls: readonly CallName[], time: BillingTime, locks: LockMode = 'all'): Promise<readonly CallName[]> {
       const reads = openCallReads(calls, locks);
       return partition.readThenWrite({
@@ -136,11 +136,11 @@ export function createReservationStore(
         },
       });
     },
-    /** The first `limit` calls of dead nodes after the call `behind`, in order. */
+    /** Returns up to `limit` calls of dead nodes, in order, after the call `behind`. */
     async listOfDeadNodes(selfId: string, deadAfterMs: number, limit: number, behind?: CallName): Promise<CallName[]> {
       const { accountId = '', callId = '' } = behind ?? {};
       const others = await partition.query<{ node_id: string }>(listOtherNodes, [selfId]);
-      // A node writes its first heartbeat before it admits calls.
+      // A node without a heartbeat counts as dead: a living one writes its first heartbeat before it admits calls.
       let dead = await deadOf(
         directory,
         others.map((row) => row.node_id),
@@ -148,7 +148,7 @@ export function createReservationStore(
       );
       while (dead.length > 0) {
         const calls = NAMES.all(await partition.query(listOfNodes, [toArray(dead), limit, accountId, callId]));
-        // A node that is alive again keeps its calls.
+        // Checks again: a node that is alive after all keeps its calls.
         const still = await deadOf(directory, dead, deadAfterMs);
         if (still.length === dead.length) return calls;
         dead = still;

@@ -15,26 +15,26 @@ import {
 } from '../../db/table.ts';
 
 /**
- * A column `…BeganAtMs` is the start of a counted period; `accounting/counts/counted-since.ts` decides whether the count is still current.
- * The columns of keys are in `accounting/accounts/key-limit-tables.ts`.
+ * A column `…BeganAtMs` is the start of a counted period; `accounting/counts/counted-since.ts` decides whether this period continues. The
+ * columns of keys are in `accounting/accounts/key-limit-tables.ts`.
  */
 
 export const BALANCES = countedTable('balances', {
   key: ['accountId'],
   terms: {
     accountId: textColumn('account_id'),
-    /** `null`: the cap of the configuration. */
+    /** The operator's daily cap; `null`: the cap in the configuration applies. */
     dailyCapNano: orNull(bigintColumn('daily_cap_nano')),
-    /** A lower cap, set by the owners of the account. */
+    /** The owners' daily cap, which can only lower the operator's; `null`: none. */
     ownDailyCapNano: orNull(bigintColumn('own_daily_cap_nano')),
     priceFactorBasisPoints: countColumn('price_factor_basis_points'),
   },
   counts: {
     balanceNano: bigintColumn('balance_nano'),
     reservedNano: bigintColumn('reserved_nano'),
-    /** Start of the day whose spending is `spentNano`. */
+    /** Start of the day to which `spentNano` belongs. */
     dayBeganAtMs: instantColumn('day_began_at'),
-    /** Number of the counted day. Records store it to identify the day that counts them. Other `…No` columns are used in the same way. */
+    /** Number of the counted day. Records store it to identify the day that counts them. Other columns `…No` are used in the same way. */
     dayNo: countColumn('day_no'),
     spentNano: bigintColumn('spent_nano'),
     lastEntryNo: bigintColumn('last_entry_no'),
@@ -53,7 +53,7 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
     endsAtMs: instantColumn('ends_at'),
   },
   counts: {
-    /** Number of rows in `plan_slots`. Expired slots count until they are deleted. */
+    /** Number of rows in `plan_slots`. An expired slot counts until it is deleted. */
     slots: countColumn('slots'),
     weekBeganAtMs: instantColumn('week_began_at'),
     weekNo: countColumn('week_no'),
@@ -63,7 +63,7 @@ export const SUBSCRIPTIONS = countedTable('subscriptions', {
     periodTokens: countColumn('period_tokens'),
     periodReservedTokens: countColumn('period_reserved_tokens'),
     inFlight: countColumn('in_flight'),
-    /** Number of calls that this subscription has counted. Each call record contains its number. */
+    /** Number of calls that this subscription has counted. Each call record stores the number of its call. */
     useNo: countColumn('use_no'),
   },
 });
@@ -75,17 +75,17 @@ export const RATE_LIMITS = countedTable('rate_limits', {
   key: ['accountId', 'keyId', 'model'],
   terms: {
     accountId: textColumn('account_id'),
-    /** An empty id: the limit belongs to the account. */
+    /** Key with the limit; empty: the limit belongs to the account. */
     keyId: textColumn('key_id'),
-    /** Empty: the limit applies to all models together. */
+    /** Model with the limit; empty: the limit applies to all models together. */
     model: textColumn('model'),
-    /** `null`: unlimited, or, for an account, the limit of the configuration. */
+    /** Limits per minute; `null`: unlimited or, for an account, the limit in the configuration. */
     requestsMax: orNull(countColumn('requests_max')),
     tokensMax: orNull(countColumn('tokens_max')),
   },
-  // In 60,000ths of a request or token: a limit of n per minute frees n of these per millisecond.
+  // Use in 60,000ths of a request or token: a limit of n per minute frees n of these per millisecond.
   counts: {
-    /** The instant at which the other counts are valid. */
+    /** When the other counts were valid. */
     countedAtMs: instantColumn('counted_at'),
     requestsUsed: countColumn('requests_used'),
     tokensUsed: countColumn('tokens_used'),
@@ -95,28 +95,28 @@ export const RATE_LIMITS = countedTable('rate_limits', {
 export type RateRow = RowOf<typeof RATE_LIMITS.columns>;
 export type RateCounts = CountsOf<typeof RATE_LIMITS>;
 
-/** The level of a bucket after a call: the use, the limit that determines how fast it drains, and the instant (`limits/rate-bucket.ts`). */
+/** Level of a bucket after a call: its use, the limit, which determines how fast it drains, and the instant (`limits/rate-bucket.ts`). */
 export type RateFill = readonly [used: number, max: number, countedAtMs: number];
 
-/** What limits record at the admission of a call for its end; `null`: the limit does not apply. */
+/** What each limit needs at the end of a call, stored at its admission; `null`: the limit does not apply. */
 const NOTES = {
-  /** Amount reserved of the balance. */
+  /** Money reserved from the balance. */
   amountNano: orNull(bigintColumn('amount_nano')),
   subscriptionId: orNull(textColumn('subscription_id')),
-  /** The week and period in which the call was admitted. */
+  /** Week and plan period in which the call was admitted. */
   weekNo: orNull(countColumn('week_no')),
   periodNo: orNull(countColumn('period_no')),
-  /** Tokens reserved of the plan's quota. */
+  /** Tokens reserved from the plan's quota. */
   tokens: orNull(countColumn('tokens')),
-  /** Amount reserved of the key's budgets; 0 for a call on a plan. */
+  /** Money reserved from the key's budgets; 0 for a call on a plan. */
   keyAmountNano: orNull(bigintColumn('key_amount_nano')),
-  /** Number of the key's day that counts the call. */
+  /** Number of the key's day in which the call counts. */
   keyDayNo: orNull(countColumn('key_day_no')),
   /** The member whose limits count the call. */
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
   rateTokens: orNull(countColumn('rate_tokens')),
-  /** One item per bucket, in the order of `placesOf`; `null` if the bucket has no token limit. */
+  /** Levels of the buckets after the admission, in the order of `placesOf`; `null` if a bucket has no token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),
 };
 
@@ -124,7 +124,7 @@ export type LimitNotes = Changing<RowOfFields<typeof NOTES>>;
 
 export const NOT_LIMITED = Object.fromEntries(Object.keys(NOTES).map((field) => [field, null])) as LimitNotes;
 
-/** One row per call in flight, from its admission to its end, with the maximum use of each limit. */
+/** One row per call in flight, from its admission to its end, with its maximum use of each limit. */
 export const RESERVATIONS = tableColumns({
   accountId: textColumn('account_id'),
   callId: textColumn('call_id'),
@@ -140,7 +140,7 @@ export interface Reservation extends Omit<RowOf<typeof RESERVATIONS>, keyof Limi
 
 export const RESERVED_LIMITS = tableColumns({ keyId: textColumn('key_id'), ...NOTES });
 
-/** SQL: whether a reservation `r` still has its slot. A scalar subquery is an index lookup; `exists` might scan all slots. */
+/** SQL: whether a reservation `r` still has its slot. A scalar subquery uses the index; `exists` might scan all slots. */
 export const HAS_SLOT = `r.subscription_id is not null and coalesce(
     (select true from plan_slots p where p.account_id = r.account_id and p.call_id = r.call_id), false
   ) as has_slot`;

@@ -2,11 +2,11 @@ import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS } from '../usage/rollup-store.ts';
 
-/** Sums of dropped records for audits: by month of their ids for charges, by counter for limits. Sums by day are for usage. */
+/** Sums that replace dropped records: charges by month and counters of limits for audits, usage by day for reports. */
 
 const CALL_COUNTERS = KEY_COUNTERS.filter(({ of }) => of === 'calls');
 
-/** SQL rows: the counters to which a use `u` adds, their counted periods, and the amounts. */
+/** SQL: the counters to which the use `u` of a call adds, with their periods and the amounts. */
 const COUNTED = [
   `('uses', '', 1::bigint)`,
   `('weekCalls', u.use ->> 'week', 1)`,
@@ -20,7 +20,7 @@ const KEY_PLACES = CALL_COUNTERS.map(({ period }) =>
   period === null ? "''" : placeSql(`l.${period}_no`, `l.${period}_began_at`),
 ).join(', ');
 
-/** SQL: the periods that the counters of an owner count now. The audit never reads sums of past periods. */
+/** SQL: the periods that an owner's counters count now. Sums of past periods are not needed, because audits never read them. */
 const PLACES_NOW = `case when c.is_plan then (
       select array[${placeSql('s.week_no', 's.week_began_at')}, ${placeSql('s.period_no', 's.period_began_at')}]
       from subscriptions s where s.account_id = c.account_id and s.id = c.owner_id
@@ -31,8 +31,8 @@ const PLACES_NOW = `case when c.is_plan then (
 const USAGE_KEY = ['dropped_in', ...ROLLUP_KEY];
 
 /**
- * SQL that adds the sums of the records `dropped` to the month `dropped_in`. The billing time zone is $1. Separate subqueries, because
- * Citus does not push sums down into an insert. Refunds use ledger_refunds_by_call.
+ * SQL: adds the sums of the records `dropped` to the month `dropped_in`. The billing time zone is $1. Separate subqueries, because Citus
+ * does not push sums down into an insert. Refunds use ledger_refunds_by_call.
  */
 export const RECORD_SUMS = `charges as materialized (
   select account_id, dropped_in, month_of_call(id) as month, count(*) as calls, count(charge_nano) as charged_calls,
@@ -81,6 +81,6 @@ usage as materialized (
 by_usage as (
   insert into dropped_usage as t (${[...USAGE_KEY, ...ROLLUP_SUMS].join(', ')})
   select ${[...USAGE_KEY, ...ROLLUP_SUMS].join(', ')} from usage order by ${USAGE_KEY.join(', ')}
-  on conflict (account_id, dropped_in, day, key_id, model, provider, status, context) do update set
+  on conflict (${USAGE_KEY.join(', ')}) do update set
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}
 )`;

@@ -8,7 +8,7 @@ import type { RetentionStore, Wait } from './retention-store.ts';
 
 interface DroppingDependencies {
   readonly store: RetentionStore;
-  /** `undefined`: records are kept forever. Read for each run. */
+  /** Returns how long records are kept; `undefined`: forever. Read for each run. */
   readonly keptMs: () => number | undefined;
   readonly timezone: () => string;
   readonly clock: Clock;
@@ -16,7 +16,7 @@ interface DroppingDependencies {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Why a month is kept until the next run, for the log. */
+/** Log messages: why a month is kept until the next run. */
 const WAITS: Readonly<Record<Wait | 'locked' | 'not_empty', string>> = {
   not_summed: 'usage is not summed yet',
   in_flight: 'calls of the month are still in flight',
@@ -44,7 +44,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
     return signal.aborted ? 'stopped' : store.drop(month, timezone());
   }
 
-  /** Row by row. Returns false if the signal stopped the deletion. */
+  /** Deletes records row by row. Returns false if the signal stopped it. */
   async function deleteAll(month: Month | null, beforeMs: number, signal: AbortSignal): Promise<boolean> {
     let wrongId: string | null = null;
     let dropped = 0;
@@ -78,7 +78,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
       if (signal.aborted) return;
       if (error instanceof DisagreementError) reportDisagreement(month, error.detail);
       else if (isLockTimeout(error)) reportWait(month, 'locked');
-      // Another node has dropped the table since the tables were listed.
+      // Another node has dropped the table since it was listed.
       else if (sqlState(error) === UNDEFINED_TABLE) reportWait(month, 'elsewhere');
       else throw error;
     }
@@ -92,7 +92,7 @@ export function createDropping({ store, keptMs, timezone, clock, pace, logger }:
   }
 
   return {
-    /** If the signal is aborted, the next run repeats work that was not committed. */
+    /** Drops old months. After an abort, the next run repeats what was not committed. */
     async run(signal: AbortSignal): Promise<void> {
       const kept = keptMs();
       if (kept === undefined) return;

@@ -7,9 +7,9 @@ import { RECORD_SUMS } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
-/** Deletes records row by row: those in the default partition, and those that were inserted into a month after the month was dropped. */
+/** This file deletes records row by row: those in the default partition, and those that were inserted after their month was dropped. */
 
-/** Up to $4 records that started before $3, with ids between $1 and $2. Skips locked records. Uses the table's index by id. */
+/** Selects up to $4 records that started before $3, with ids between $1 and $2, except locked ones. Uses the table's index by id. */
 const lockBatch = (month: Month | null): Statement => ({
   name: `retention.lock-${monthTableName(month)}`,
   text: `select id from ${monthTableName(month)} where id > $1::text and id < $2::text and started_at < $3::timestamptz
@@ -18,13 +18,11 @@ order by id limit $4::int for update skip locked`,
 
 const DELETED = selection({
   dropped: intColumn('(select count(*)::int from dropped) as dropped'),
-  /** A record that is kept because it disagrees with the ledger. */
+  /** Id of a record that disagrees with the ledger and is therefore kept; `null`: there is none. */
   wrongId: orNull(textColumn('(select min(id) from wrong) as wrong_id')),
 });
 
-/**
- * Keeps records that disagree with the ledger, or have a refund that is not summed yet. Uses the table's index by id; the queue is short.
- */
+/** Deletes records, except those that disagree with the ledger or have a refund that is not summed yet. Uses the table's index by id. */
 const deleteLocked = (month: Month | null): Statement => ({
   name: `retention.delete-${monthTableName(month)}`,
   text: `with locked as materialized (select * from ${monthTableName(month)} where id = any ($2::text[]) and started_at < $3::timestamptz),
@@ -53,14 +51,14 @@ const findRecord = (month: Month): Statement => ({
 
 interface DeletedBatch {
   readonly dropped: number;
-  /** Of the batch; `null`: there are no more records. */
+  /** Last id of the batch; `null`: there are no more records. */
   readonly lastId: string | null;
   readonly wrongId: string | null;
 }
 
 export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
   return {
-    /** In the order of ids. With `null`, deletes from the default partition. */
+    /** Deletes a batch in the order of ids. With `null` as month, deletes from the default partition. */
     deleteBatch: (month: Month | null, beforeMs: number, afterId: string, timezone: string): Promise<DeletedBatch> =>
       database.transaction(async (transaction) => {
         const before = new Date(beforeMs);
@@ -72,7 +70,7 @@ export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
         const { dropped, wrongId } = DELETED.first(rows)!;
         return { dropped, lastId: locked.length < rowsMax ? null : locked.at(-1)!.id, wrongId };
       }),
-    /** Drops the table of a month whose records were deleted. Throws the same errors as `drop`. */
+    /** Drops the table of a month whose records are all deleted. Throws the same errors as `drop`. */
     dropEmpty: (month: Month): Promise<'dropped' | 'not_empty'> =>
       database.transaction(async (transaction) => {
         await lockRecords(transaction);

@@ -4,17 +4,17 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { monthTableName } from '../calls/calls-store.ts';
 import type { Month } from './months.ts';
 
-/** Maximum time by which a call's id is later than its recorded start, if the clock was set back in between. */
+/** How much later than the recorded start the time in a call's id can be: the clock may have been set back in between. */
 const ID_SLACK_MS = 600_000;
 
-/** Sorts after the ids of all records that started before an instant. */
+/** Returns an id that sorts after all records that started before an instant. */
 export const firstIdAfter = (atMs: number): string => firstIdAt('call', atMs + ID_SLACK_MS);
 
-/** SQL: selects records `c` whose charge differs from the ledger. Uses ledger_one_charge_a_call. */
+/** SQL: selects records `c` whose charge differs from the ledger's. Uses ledger_one_charge_a_call. */
 export const DISAGREES = `left join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'charge'
 where e.amount_nano is distinct from -c.charge_nano`;
 
-/** Milliseconds. Short, because all other transactions queue behind a waiting exclusive lock. */
+/** Lock timeout in milliseconds. It is short, because all other transactions queue behind a waiting exclusive lock. */
 const LOCK_MS = 50;
 
 const limitLocks: Statement = {
@@ -22,13 +22,13 @@ const limitLocks: Statement = {
   text: `select set_config('lock_timeout', '${LOCK_MS}ms', true)`,
 };
 
-/** The exclusive lock that dropping a table requires anyway. */
+/** Takes the exclusive lock that dropping a table requires anyway. */
 const lockCalls: Statement = {
   name: 'retention.lock-calls',
   text: 'lock table only calls in access exclusive mode',
 };
 
-/** @throws a lock timeout (`isLockTimeout`) if other transactions keep a lock on the records. */
+/** Locks the records. @throws a lock timeout (`isLockTimeout`) if other transactions keep their locks */
 export async function lockRecords(transaction: PartitionQueryable): Promise<void> {
   await transaction.query(limitLocks);
   await transaction.query(lockCalls);

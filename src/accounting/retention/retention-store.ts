@@ -13,8 +13,8 @@ import { createRecordDeletion } from './orphaned-records-store.ts';
 import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
- * The first transaction compares the records with the ledger and records their sums, without locks. The second one drops the table, which
- * makes the sums valid; it briefly holds an exclusive lock on the records.
+ * A month is dropped in two transactions. The first one compares the records with the ledger and stores their sums, without locks. The
+ * second one drops the table, which makes the sums valid; it briefly holds an exclusive lock on the records.
  */
 
 const MONTH_TABLE = /^calls_(\d{4})_(\d{2})$/;
@@ -32,10 +32,10 @@ const READINESS = selection({
   isOver: booleanColumn('not exists (select from reservations r where r.call_id < $1::text) as is_over'),
 });
 
-/** Whether records with ids below $1 are all summed, and no such call is in flight. The queue and the reservations have few rows. */
+/** Whether all records with ids below $1 are summed, and none of these calls is in flight. The queue and the reservations are short. */
 const selectReadiness: Statement = { name: 'retention.select-readiness', text: `select ${READINESS.list}` };
 
-/** Once this row exists, late ends of calls of the month write nothing. */
+/** Marks a month as being dropped. From then on, late ends of its calls write nothing. */
 const insertMonth: Statement = {
   name: 'retention.insert-month',
   text: 'insert into dropped_months (month) values ($1::date) on conflict (month) do nothing',
@@ -55,7 +55,7 @@ const selectMonth: Statement = {
 
 const lockMonth: Statement = { name: 'retention.lock-month', text: `${selectMonth.text} for update` };
 
-/** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the records of the partition. */
+/** Id of the advisory lock that a node holds while it sums a partition's records; arbitrary, but the same on every node. */
 const SUMS_LOCK = 7_212_202_613;
 
 const tryLock: Statement = {
@@ -68,7 +68,7 @@ const useSnapshot: Statement = {
   text: 'set transaction isolation level repeatable read',
 };
 
-/** SQLSTATE: a transaction in a snapshot changes a row that another transaction has changed since. */
+/** SQLSTATE of a transaction that changes a row which another one has changed since its snapshot. */
 const SERIALIZATION_FAILURE = '40001';
 
 const findWrong = (month: Month): Statement => ({
@@ -82,8 +82,8 @@ const findWrongNamed = (month: Month): Statement => ({
 });
 
 /**
- * Selects an account with charges of calls with ids from $1 to $2 for which no record started from $3 to $4. Excludes records of the month
- * $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
+ * Finds an account with a charge for a call with an id from $1 to $2, but without a record that started from $3 to $4. Ignores records of
+ * the month $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
  */
 const findOrphans: Statement = {
   name: 'retention.find-orphaned-charges',
@@ -109,13 +109,13 @@ select account_id from orphans o left join dropped d using (account_id)
 where o.charges is distinct from d.charges or o.charge_nano is distinct from d.charge_nano order by account_id limit 1`,
 };
 
-/** The sums of an earlier run are no longer valid. */
+/** Deletes the sums of an earlier run, which are no longer valid. */
 const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dropped_usage'].map((table) => ({
   name: `retention.delete-${table}`,
   text: `delete from ${table} where dropped_in = $1::date`,
 }));
 
-/** Excludes unresolved calls, which might still change. The transaction that drops the table adds these. */
+/** Sums the records of a month, except unresolved calls, which may still change. The transaction that drops the table adds those. */
 const sumMonth = (month: Month): Statement => ({
   name: `retention.sum-${monthTableName(month)}`,
   text: `with dropped as not materialized (
@@ -153,7 +153,7 @@ export type RetentionStore = ReturnType<typeof createRetentionStore>;
 const ROWS_MAX = 2_000;
 const DAY_MS = 86_400_000;
 
-/** @param number partition number */
+/** @param number number of the partition */
 export function createRetentionStore(
   database: Pick<PartitionDatabase, 'pool' | 'longTransaction'>,
   number = 0,
@@ -169,7 +169,7 @@ export function createRetentionStore(
 
   return {
     ...createRecordDeletion(housekeeping, rowsMax),
-    /** Months that have a table of records, oldest first. */
+    /** Returns the months that have a table of records, oldest first. */
     async months(): Promise<Month[]> {
       const tables = await housekeeping.query<{ name: string }>(listTables);
       return tables.flatMap(({ name }) => {
@@ -178,12 +178,12 @@ export function createRetentionStore(
       });
     },
     readiness: (beforeMs: number) => readiness(housekeeping, beforeMs),
-    /** `dropped_before`: the month was already dropped once and has records again. */
+    /** Begins to drop a month. `dropped_before`: the month was dropped earlier and has records again. */
     async begin(month: Month): Promise<'begun' | 'dropped_before'> {
       await housekeeping.query(insertMonth, [month]);
       return MONTHS.first(await housekeeping.query(selectMonth, [month]))!.isDropped ? 'dropped_before' : 'begun';
     },
-    /** Compares the records with the ledger and records their sums, unless that was already done. @throws DisagreementError */
+    /** Compares the records with the ledger and stores their sums, unless this was done before. @throws DisagreementError */
     async sum(month: Month, timezone: string, signal: AbortSignal): Promise<'summed' | 'elsewhere' | 'changed'> {
       try {
         return await database.longTransaction(async (transaction) => {
@@ -204,7 +204,7 @@ export function createRetentionStore(
         throw error;
       }
     },
-    /** Requires that the records are summed. @throws DisagreementError, or a lock timeout (`isLockTimeout`) */
+    /** Drops a month whose records are in the sums. @throws DisagreementError, or a lock timeout (`isLockTimeout`) */
     drop: (month: Month, timezone: string): Promise<'dropped' | Wait> =>
       housekeeping.transaction(async (transaction) => {
         await lockRecords(transaction);
@@ -225,7 +225,7 @@ export function createRetentionStore(
   };
 }
 
-/** Each record must have its charge in the ledger, and each charge a record, unless the record was dropped earlier. */
+/** Each record must have its charge in the ledger. Each charge must have a record, or one that was dropped earlier. */
 async function requireAgreement(transaction: PartitionQueryable, month: Month): Promise<void> {
   await requireNone(transaction, findWrong(month), []);
   const { fromMs, toMs } = boundsOf(month);

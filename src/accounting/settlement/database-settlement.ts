@@ -8,7 +8,7 @@ import type { EndResult } from './store.ts';
 type Ends = Batcher<SettlementRecord, EndResult>;
 
 interface DatabaseSettlementDependencies {
-  /** Callers wait for `ends`, but not for `lateEnds`. */
+  /** Batches of calls that end. Callers wait for those in `ends`, but not for those in `lateEnds`. */
   readonly batches: { readonly ends: Ends; readonly lateEnds: Ends };
   readonly storedResponses: Pick<StoredResponses, 'keep'>;
 }
@@ -20,7 +20,7 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
   const { ends, lateEnds } = dependencies.batches;
 
   async function endWithResponse(batcher: Ends, record: SettlementRecord, kept: StoredClaim): Promise<BalanceAfterEnd> {
-    // One statement per body, because bodies may be large. The response becomes valid when the call has ended.
+    // Stores each response in a statement of its own, because bodies may be large. It becomes valid when the call has ended.
     await storedResponses.keep(kept);
     const result = await batcher.submit(record);
     if (result === 'claim_lost') throw new ClaimLostError();
@@ -28,17 +28,17 @@ export function createDatabaseSettlement(dependencies: DatabaseSettlementDepende
   }
 
   function endBy(batcher: Ends, record: SettlementRecord): Promise<BalanceAfterEnd> {
-    // Without a stored response no claim can be lost.
+    // Without a stored response, the call has no claim of an idempotency key that it could lose.
     if (record.kept === null) return batcher.submit(record) as Promise<BalanceAfterEnd>;
     return endWithResponse(batcher, record, record.kept);
   }
 
   return {
     /**
-     * When this resolves, the end is durable. Safe to repeat.
+     * Ends a call. When it resolves, the end is durable. Safe to repeat.
      *
-     * @throws ClaimLostError if a repeat of the call runs elsewhere; nothing is written.
-     * @throws if it was not durable in time, or the outcome is unknown.
+     * @throws ClaimLostError if a repeat of the call runs on another node; nothing is written
+     * @throws if the end was not durable in time, or its result is unknown
      */
     end: (record: SettlementRecord): Promise<BalanceAfterEnd> => endBy(ends, record),
     /** Like `end`, but in separate batches and without a time limit, because no caller waits. */

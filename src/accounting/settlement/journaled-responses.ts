@@ -4,13 +4,13 @@ import type { StoredResponseBudget } from '../repeats/stored-response-budget.ts'
 import { withoutBody } from '../repeats/stored-responses.ts';
 import { encodeRecord, type SettlementRecord } from './settlement-record.ts';
 
-/** Half of the size at which the journal refuses calls, so that stored responses cannot cause this. */
+/** Maximum size of stored bodies in the journal: half of the size at which it refuses calls. So they alone cannot cause that. */
 const BODIES_MAX_BYTES = 128 * 2 ** 20;
 
-/** A larger entry is read alone. */
+/** Maximum size of entries that are read together. A larger entry is read alone. */
 const READ_BYTES_MAX = 8 * 2 ** 20;
 
-/** If an account's share of the disk is used up, ends omit stored bodies: the calls are charged, and their repeats are refused. */
+/** Writes ends of calls to the journal: without their stored response if the account has no disk space left. Repeats then fail. */
 export class JournaledResponses {
   readonly #journal: Journal;
   readonly #budget: Pick<StoredResponseBudget, 'takeDisk'>;
@@ -43,7 +43,7 @@ export class JournaledResponses {
     this.#releases.delete(id);
   }
 
-  /** Number of entries at the start of `ids` that may be read at once; at least one. */
+  /** Returns how many entries at the start of `ids` may be read together; at least one. */
   readAtOnce(ids: readonly (EntryId | null)[]): number {
     let sizeBytes = 0;
     for (const [count, id] of ids.entries()) {
@@ -53,11 +53,11 @@ export class JournaledResponses {
     return ids.length;
   }
 
-  /** Returns `null` if there is no disk space for the body of the stored response. */
+  /** Reserves disk space for the body of a stored response; `null`: there is none left. */
   #takeDisk({ kept }: SettlementRecord): (() => void) | null {
     if (kept === null || kept.body === null) return () => undefined;
     const tenant = { accountId: kept.accountId, isOnlyAccount: false };
-    // The size of the body as base64.
+    // Size of the body in the journal, as base64.
     const sizeBytes = Math.ceil((kept.body.length * 4) / 3);
     const share = this.#bodies.take(tenant, sizeBytes);
     if (share === null) return null;

@@ -11,7 +11,7 @@ interface RecoveryOptions {
   readonly settlement: Pick<SettlementStore, 'resolve'>;
   readonly nodeId: string;
   readonly time: () => BillingTime;
-  /** Settles the calls in the journals of dead nodes on this machine. Their outcome is known, so they are not recorded as unresolved. */
+  /** Settles the calls in journals of dead nodes on this machine. Their outcome is known, so they do not become unresolved. */
   readonly recoverJournals: () => Promise<unknown>;
   readonly logger: Logger;
   readonly onUnresolved?: (() => void) | undefined;
@@ -20,13 +20,13 @@ interface RecoveryOptions {
 const CALLS_AT_ONCE_MAX = 500;
 
 /**
- * Releases calls of dead nodes without a charge, because their outcome is unknown. Several nodes may do so at once. A node that is considered
- * dead may be alive: the call's own end then replaces the `unresolved` record.
+ * Releases calls of dead nodes without a charge, because their outcome is unknown. Several nodes may do so at once. A node that counts as
+ * dead may be alive: then the call's own end replaces the `unresolved` record.
  */
 export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) => Promise<void> {
   const { reservations, settlement, nodeId, time, recoverJournals, logger, onUnresolved } = options;
 
-  /** Returns the last resolved call if there may be more. */
+  /** Resolves a batch. Returns its last call if there may be more. */
   async function resolveSome(deadAfterMs: number, behind: CallName | undefined): Promise<CallName | undefined> {
     const calls = await reservations.listOfDeadNodes(nodeId, deadAfterMs, CALLS_AT_ONCE_MAX, behind);
     if (calls.length === 0) return undefined;
@@ -37,7 +37,7 @@ export function createRecovery(options: RecoveryOptions): (deadAfterMs: number) 
     return calls.length === CALLS_AT_ONCE_MAX ? calls.at(-1) : undefined;
   }
 
-  /** Skips calls of locked accounts, which are retried at the next heartbeat. */
+  /** Resolves calls, except those of locked accounts, which are tried again at the next heartbeat. */
   function resolveFree(calls: readonly CallName[]): Promise<readonly OpenReservation[]> {
     return pastLocked((locks) => settlement.resolve(calls, time(), locks));
   }

@@ -1,18 +1,18 @@
 interface ReplayDependencies<End> {
-  /** Pause before a round. It doubles while the database accepts no ends. */
+  /** Pause before the next attempt. It doubles while the database accepts nothing. */
   readonly retryDelayMs: number;
-  /** How many of the next ends are tried at once. */
+  /** Returns how many of the waiting calls are tried together next. */
   readonly countAtOnce: (next: readonly End[]) => number;
-  /** Resolves if the end must not be tried again. */
+  /** Tries to write the end of a call. If this resolves, it is not tried again. */
   readonly attempt: (end: End) => Promise<void>;
-  /** Called when no more ends wait, with the number of accepted ends. */
+  /** Called when the database has accepted all waiting ends, with their number. */
   readonly onAllTaken: (count: number) => void;
 }
 
 const RETRY_DELAY_MAX_MS = 5_000;
 const AT_ONCE_MAX = 64;
 
-/** Retries ends, oldest first. Each partition has its own replay, so that a failing partition does not block others. */
+/** Tries to write ends again, oldest first. Each partition has its own replay, so that a failing one does not block others. */
 export function createReplay<End>(dependencies: ReplayDependencies<End>) {
   const { retryDelayMs, countAtOnce, attempt, onAllTaken } = dependencies;
   const waiting: End[] = [];
@@ -27,7 +27,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       const taken = await tryOnce(waiting.length);
       delayMs = taken > 0 ? retryDelayMs : Math.min(delayMs * 2, RETRY_DELAY_MAX_MS);
     }
-    // Set synchronously after the last check of the list, so that later failures start another round.
+    // Set synchronously after the last check of the list, so that a later failure starts new rounds.
     rounds = null;
   }
 
@@ -41,7 +41,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       const failed = batch.filter((_end, i) => results[i]!.status === 'rejected');
       taken += batch.length - failed.length;
       waiting.push(...failed);
-      // If all ends of a batch fail, the database is down, and the others would fail, too.
+      // If all ends of a batch fail, the database is probably down, so the others are not tried.
       if (failed.length === batch.length) break;
     }
     if (taken > 0 && waiting.length === 0) onAllTaken(taken);
@@ -72,7 +72,7 @@ export function createReplay<End>(dependencies: ReplayDependencies<End>) {
       await tryOnce(waiting.length);
       beginRounds();
     },
-    /** Tries all waiting ends once more. */
+    /** Tries once more to write the ends of all waiting calls. */
     async close(): Promise<void> {
       isClosing = true;
       wake();

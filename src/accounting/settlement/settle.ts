@@ -16,14 +16,14 @@ import {
 } from '../reservations/reservation.ts';
 import type { KeyUse, SettlementRecord } from './settlement-record.ts';
 
-/** What the database stores about calls that end. Keys are `callKey`s. */
+/** What the database stores about the calls of a batch that end. Calls are identified by `callKey`. */
 export interface EndState {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly reservations: ReadonlyMap<string, ReservedLimits>;
   readonly recorded: ReadonlyMap<string, CallStatus>;
-  /** Calls without a record, in months whose records were dropped. */
+  /** Calls without a record in months that are dropped. */
   readonly dropped: ReadonlySet<string>;
-  /** Claims of idempotency keys that still belong to their calls. */
+  /** Claims of idempotency keys that their calls still hold. */
   readonly claims: ReadonlySet<string>;
 }
 
@@ -34,24 +34,24 @@ interface ChargeEntry extends CallName {
   readonly endedAtMs: number;
   readonly dayNo: number;
   readonly dayBeganAtMs: number;
-  /** The budgets that count the charge; `null`: none. */
+  /** The budgets that count the charge; `null`: none does. */
   readonly countedKey: CountedKeyCharge | null;
 }
 
 export interface FreshEnd extends RecordedEnd, Pick<SettlementRecord, 'kept' | 'made'> {}
 
 interface EndDecision {
-  /** In the order of the ends. `claim_lost`: a repeat of the call runs elsewhere, and nothing of this end is written. */
+  /** Results in the order of the records. `claim_lost`: a repeat of the call runs on another node, so nothing is written for this one. */
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** The first end of each call, unless the call already has a record other than `unresolved`. */
+  /** Ends that are written: the first end of each call, unless the call already has a final record. */
   readonly fresh: readonly FreshEnd[];
   readonly freed: readonly ReservedLimits[];
   readonly charges: readonly ChargeEntry[];
 }
 
 /**
- * Decides in the order of arrival. Only the first end of a call counts, so an end is safe to repeat. If the records of its month were
- * dropped, nothing is written, because the call may have ended before. Pure, except that `accounts` become their state after the batch.
+ * Decides on ends in the order of arrival. Only the first end of a call counts, so an end is safe to repeat. Nothing is written for a call
+ * of a dropped month, because it may have ended before. Pure, except that it changes `accounts` to their state after the batch.
  */
 export function decideEnds(
   records: readonly SettlementRecord[],
@@ -79,7 +79,7 @@ export function decideEnds(
     const reservation = reservations.get(key);
     const use = useOf(record);
     if (reservation !== undefined) {
-      // A call that has ended before is not counted, because its record is already written without the counts.
+      // If the call has already ended, its reservation is freed without counting the use: the record is written and lacks these counts.
       freeReservation(reservation, isOver ? { ...NO_USE, rateTokens: use.rateTokens } : use, account, periods);
       reservations.delete(key);
       freed.push(reservation);
@@ -104,7 +104,7 @@ function useOf({ plan, key, rate }: SettlementRecord): CallUse {
   return { counts, tokens: plan?.tokens ?? 0, keyChargeNano: key?.chargeNano ?? 0n, rateTokens: rate?.tokens ?? 0 };
 }
 
-/** Returns the counters for the record. Counts of a past week, period or day are not recorded. */
+/** Counts the use of a call. Returns the counters for its record, without those of past weeks, periods or days. */
 function countUse(reservation: ReservedLimits, tokens: number, account: AccountState): CountedUse | null {
   const { subscriptionId, weekNo, periodNo } = reservation;
   const subscription = subscriptionId === null ? undefined : account.subscriptions.get(subscriptionId);
@@ -133,7 +133,7 @@ interface CountingOwners {
   readonly member: KeyState | null;
 }
 
-/** If the reservation was released because the node was considered dead, the key and the member do not count the charge yet. */
+/** Returns which owners must still count the charge: if the node counted as dead, its reservation was released without doing so. */
 function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
@@ -178,11 +178,11 @@ interface UnresolvedState extends Pick<EndState, 'accounts' | 'recorded'> {
 
 interface UnresolvedCall {
   readonly reservation: OpenReservation;
-  /** False if the call has a record, or was not fully admitted. */
+  /** Whether the call gets an `unresolved` record: false if it has a record, or its admission was not completed. */
   readonly isRecorded: boolean;
 }
 
-/** A call that has ended has no reservation, so nothing changes. */
+/** Decides which calls of dead nodes become unresolved. A call that has ended has no reservation, so it does not change. */
 export function decideUnresolved(state: UnresolvedState, periods: RunningPeriods): readonly UnresolvedCall[] {
   const unresolved: UnresolvedCall[] = [];
   for (const [key, reservation] of state.reservations) {

@@ -3,23 +3,23 @@ import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
 
-/** Durable before the last byte of the response is sent. Plain data and safe to repeat, so that a journal can hold it. */
+/** What the end of a call stores, durably before the last byte of the response is sent. Plain data for a journal; safe to write twice. */
 export interface SettlementRecord {
   readonly outcome: CallOutcome;
-  /** `null`: the call is not on a plan. */
+  /** Use of the plan; `null`: the call is not on a plan. */
   readonly plan: PlanUse | null;
-  /** `null`: neither the key nor its member has limits. */
+  /** Use of budgets and limits of the key and its member; `null`: neither has any. */
   readonly key: KeyUse | null;
-  /** `null`: no token limits per minute apply. */
+  /** Use of limits per minute; `null`: no token limits apply. */
   readonly rate: RateUse | null;
-  /** The response for repeats of the call; `null`: none is stored. */
+  /** The response for repeated requests; `null`: none is stored. */
   readonly kept: StoredClaim | null;
   /** State that later calls of the account may refer to; `null`: none. */
   readonly made: MadeState | null;
 }
 
 export interface PlanUse {
-  /** Whether the call keeps its slot, because its success had begun. */
+  /** Whether the call keeps its slot: true if a success had begun. */
   readonly counts: boolean;
   /** Input and output tokens, including cached ones; 0 if the call does not count. */
   readonly tokens: number;
@@ -28,7 +28,7 @@ export interface PlanUse {
 export interface KeyUse {
   readonly counts: boolean;
   readonly chargeNano: bigint;
-  /** Present if the member has limits. */
+  /** Member with limits; absent if the member has none. */
   readonly memberId?: string;
 }
 
@@ -46,7 +46,7 @@ const uncounted = (record: SettlementRecord): SettlementRecord => ({
   key: record.key && { ...record.key, counts: false, chargeNano: 0n },
 });
 
-/** The same end as a failure: the reservation is freed and nothing is charged. */
+/** Changes a record to that of a failed call: the reservation is released and nothing is charged. */
 export function withheld(record: SettlementRecord): SettlementRecord {
   const { outcome } = record;
   const failed = {
@@ -59,7 +59,7 @@ export function withheld(record: SettlementRecord): SettlementRecord {
   return { ...uncounted(record), outcome: { ...outcome, ...failed }, kept: null, made: null };
 }
 
-/** Delivered and not charged. Repeats get the delivered response, unless one of them ran elsewhere. */
+/** Changes a record to that of a delivered but free response. Repeated requests get it, unless a repeat ran on another node. */
 export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | 'charge_refused'): SettlementRecord {
   const outcome = { ...record.outcome, errorCode, chargeNano: null };
   return { ...uncounted(record), outcome, kept: errorCode === 'charge_refused' ? record.kept : null };
@@ -68,12 +68,12 @@ export function unpaid(record: SettlementRecord, errorCode: 'repeat_charged' | '
 const VERSION = 1;
 const MEMBER = 'ending';
 
-/** One line of JSON. `bigint`s and bytes are objects with one tagged member. */
+/** Encodes a record as one line of JSON. A `bigint` or bytes become an object with one member that names the type. */
 export function encodeRecord(record: SettlementRecord): string {
   return JSON.stringify(
     { version: VERSION, [MEMBER]: record },
     function (this: Record<string, unknown>, name, value: unknown) {
-      // `toJSON` has already turned a buffer into an object of numbers.
+      // Reads the original value: `toJSON` has already turned a buffer into an object of numbers.
       const original = this[name];
       if (typeof original === 'bigint') return { $bigint: original.toString() };
       if (Buffer.isBuffer(original)) return { $bytes: original.toString('base64') };
@@ -85,12 +85,13 @@ export function encodeRecord(record: SettlementRecord): string {
 /** @throws if the text is not JSON, or was written by a version of the program whose entries this one cannot read */
 export function decodeRecord(text: string): SettlementRecord {
   const { version, [MEMBER]: record } = parseEntry(text);
-  if (version !== VERSION) throw new Error(`a journal entry of version ${version} cannot be read; this is ${VERSION}`);
+  if (version !== VERSION)
+    throw new Error(`a journal entry has version ${version}, but this program reads only version ${VERSION}`);
   if (!isWhole(record)) throw new Error(`a journal entry was written before migration 44. ${UPGRADE_FIRST}`);
   return record;
 }
 
-/** Checks the most recently added members, because a missing member must not be read as `null`. */
+/** Whether the members that were added last exist: a missing member must not be read as `null`. */
 function isWhole({ outcome, rate, kept, made }: Partial<SettlementRecord>): boolean {
   const { priceFactorBasisPoints, clientRequestId, costNano } = outcome ?? {};
   const added = [priceFactorBasisPoints, clientRequestId, costNano, rate, made, kept === null ? null : kept?.keptForMs];
@@ -106,7 +107,7 @@ function parseEntry(text: string): { version: number; [MEMBER]: SettlementRecord
       return value;
     });
   } catch {
-    // The parser's error quotes the text, and so a response.
+    // The parser's own message is not used: it quotes the text, which contains a response.
     throw new Error('a journal entry is not JSON');
   }
 }

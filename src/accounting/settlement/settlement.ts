@@ -12,37 +12,37 @@ import { JournaledResponses } from './journaled-responses.ts';
 import { createReplay } from './replay.ts';
 import { decodeRecord, type SettlementRecord, unpaid, withheld } from './settlement-record.ts';
 
-/** Where the end of a call first became durable; `nowhere`: its response is withheld. */
+/** Where the end of a call first became durable. `nowhere`: its response is not delivered. */
 export type EndPlace = 'database' | 'journal' | 'nowhere';
 
 export interface SettlementTiming {
-  /** How long the database may take to accept an end before the end goes to the journal. */
+  /** How long the database may take to accept an end. After that, the end goes to the journal. */
   readonly patienceMs?: number;
-  /** Pause before the database is retried. It doubles while the database accepts no ends. */
+  /** Pause before the database is tried again. It doubles while the database accepts nothing. */
   readonly retryDelayMs?: number;
   readonly timers?: Timers;
 }
 
 interface SettlementOptions extends SettlementTiming {
   readonly database: Pick<DatabaseSettlement, 'end' | 'endLate' | 'drain'>;
-  /** By default there is one partition. */
+  /** Partitions of accounts; absent: there is one. */
   readonly partitions?: { readonly count: number; find(accountId: string): number | Promise<number> };
   readonly journal: Journal;
   readonly budget: Pick<StoredResponseBudget, 'takeDisk'>;
-  /** Whether an error was caused by the data of a call rather than by the connection. */
+  /** Whether the data of a call caused the error, rather than the connection. */
   readonly isDataFault: (error: unknown) => boolean;
   readonly logger: Logger;
   readonly unjournaledMax?: number;
   readonly onEnd?: ((place: EndPlace, tookMs: number) => void) | undefined;
 }
 
-/** Far longer than a busy database takes. Delays the last byte of a response by at most this time. */
+/** Far longer than a busy database takes. The last byte of a response is delayed by at most this time. */
 const PATIENCE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** Ends that wait for the database and are in no journal. Their calls were in flight when both failed. */
+/** Maximum number of finished calls that wait for the database without a journal entry. They were in flight when both failed. */
 const UNJOURNALED_MAX = 10_000;
 
-/** An end that the database has not accepted: a journal entry, or an end that only this process knows. */
+/** An end that the database has not accepted yet: in the journal, or only in memory. */
 type Unwritten = { readonly entry: EntryId } | { readonly record: SettlementRecord };
 
 const ONE_PARTITION = { count: 1, find: () => 0 };
@@ -65,11 +65,11 @@ export function createSettlement(options: SettlementOptions) {
   const { partitions = ONE_PARTITION, unjournaledMax = UNJOURNALED_MAX } = options;
 
   const inTime = new InTime(options.patienceMs ?? PATIENCE_MS);
-  /** Ends, and attempts whose caller already has a result. A shutdown waits for them. */
+  /** Number of calls that are being settled, even if their caller already has a result. A shutdown waits for them. */
   let pending = 0;
   let onIdle: () => void = () => undefined;
   const journaled = new JournaledResponses(journal, budget);
-  /** Number of waiting ends that are in no journal. */
+  /** Number of waiting calls whose settlement record is only in memory. */
   let unjournaled = 0;
   let isClosing = false;
   let isDownLogged = false;
@@ -87,7 +87,7 @@ export function createSettlement(options: SettlementOptions) {
   );
   const unwritten = (): number => replays.reduce((sum, { size }) => sum + size, 0);
 
-  /** Returns whether the journal accepts the end. If the attempt still succeeds, the entry is removed; if it fails, the end is retried. */
+  /** Writes a record to the journal; false if it cannot. If the pending `attempt` at the database succeeds, the entry is removed. */
   async function writeJournal(record: SettlementRecord, attempt: Promise<BalanceAfterEnd>): Promise<boolean> {
     const { callId } = record.outcome;
     let id: EntryId;
@@ -119,7 +119,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Only the database is left. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
+  /** Settles a call by the database alone. A slow attempt may still succeed; if its result was lost, a second attempt returns it. */
   async function writeUnjournaled(
     record: SettlementRecord,
     attempt: Promise<BalanceAfterEnd>,
@@ -137,14 +137,14 @@ export function createSettlement(options: SettlementOptions) {
       if (unjournaled >= unjournaledMax) {
         logger.error(
           { callId },
-          'too many results of finished calls wait for the database; this one is left for recovery',
+          'too many results of finished calls are waiting for the database; this one is dropped, and its call is left for recovery',
         );
         return;
       }
       unjournaled++;
     }
     const partition = partitions.find(accountId);
-    // If the partition is not known immediately, the first replay finds it.
+    // If the partition is not known at once, the replay of the first one takes the end and finds its partition.
     (replays[typeof partition === 'number' ? partition : 0] ?? replays[0]!).add(end);
   }
 
@@ -161,7 +161,7 @@ export function createSettlement(options: SettlementOptions) {
       return;
     }
     const text = await readEntry(end.entry);
-    // Another process has written the end to the database.
+    // The entry is gone, because another process has written the end.
     if (text === null) {
       journaled.remove(end.entry);
       return;
@@ -189,7 +189,7 @@ export function createSettlement(options: SettlementOptions) {
     return true;
   }
 
-  /** Returns `null` if the entry is gone. If the disk cannot be read, the entry is retried later. */
+  /** Reads a journal entry; `null` if it is gone. If the disk cannot be read, it is tried again later. */
   async function readEntry(entry: EntryId): Promise<string | null> {
     try {
       return await journal.read(entry);
@@ -200,7 +200,7 @@ export function createSettlement(options: SettlementOptions) {
     }
   }
 
-  /** The response was delivered, so an end that the database refuses is written in reduced form. */
+  /** Writes an end from the journal. Its response was delivered, so if the database refuses the end, a reduced form is written. */
   async function replayRecord(record: SettlementRecord): Promise<void> {
     const { callId, accountId } = record.outcome;
     try {
@@ -209,11 +209,14 @@ export function createSettlement(options: SettlementOptions) {
       if (error instanceof ClaimLostError) {
         logger.warn(
           { callId, accountId },
-          'a repeat of a call ran before the end of the call was in the database; the call is not charged',
+          'a repeat of this call ran and was charged before the result of this call was in the database; this call is not charged',
         );
         await database.endLate(unpaid(record, 'repeat_charged'));
       } else if (isDataFault(error)) {
-        logger.error({ err: error, callId, accountId }, 'the database refuses the charge of a call; it is not charged');
+        logger.error(
+          { err: error, callId, accountId },
+          'the database refuses the charge of a call; the call is not charged',
+        );
         await writeRefused(record);
       } else throw error;
     }
@@ -230,21 +233,21 @@ export function createSettlement(options: SettlementOptions) {
         return;
       } catch (error) {
         if (!isDataFault(error)) throw error;
-        logger.error({ err: error, callId, accountId }, 'the database refuses the end of a call');
+        logger.error({ err: error, callId, accountId }, 'the database refuses the result of a call');
       }
     }
   }
 
   return {
-    /** Whether a call that begins now could be settled even if the database fails. */
+    /** Whether a call that begins now can be settled even if the database fails. */
     get canTakeCalls(): boolean {
       return journal.isWritable;
     },
     /**
-     * When this resolves, the end is durable; `availableNano` is `null` if it is in the journal.
+     * Ends a call. When it resolves, the end is durable; `availableNano` is `null` if it is in the journal.
      *
-     * @throws ClaimLostError if a repeat of the call runs elsewhere: the call is not ended, and must not be charged.
-     * @throws if it could not be made durable. The call is ended in the background, without a charge.
+     * @throws ClaimLostError if a repeat of the call runs on another node: this call has not ended, and must not be charged
+     * @throws if the end could not be made durable. It is then written in the background, without a charge.
      */
     async end(record: SettlementRecord): Promise<BalanceAfterEnd> {
       pending++;
@@ -274,11 +277,11 @@ export function createSettlement(options: SettlementOptions) {
         if (place !== null) onEnd?.(place, timers.nowMs() - askedAtMs);
       }
     },
-    /** Writes ends from the journals of earlier processes to the database. Returns how many are still to be written. */
+    /** Writes ends from journals of earlier processes to the database. Returns how many are left. */
     async recover(partition?: number): Promise<number> {
-      // The first replay finds the partition of each entry and moves the entry to the replay of that partition.
+      // The first replay finds the partition of each entry and passes it to the replay of that partition.
       const waitedFor = replays.slice(1).filter((_, at) => partition === undefined || at + 1 === partition);
-      // A journal takes over only as many entries at a time as it has capacity for.
+      // This takes several steps, because a journal takes over only as many entries as fit.
       for (let left = await journal.takeOver(); left.length > 0; left = await journal.takeOver()) {
         logger.warn({ calls: left.length }, 'an earlier process left results of finished calls in its journal');
         await replays[0]!.once(left.map((entry) => ({ entry })));
@@ -287,7 +290,7 @@ export function createSettlement(options: SettlementOptions) {
       }
       return unwritten();
     },
-    /** Ends that the database did not accept stay in the journal. */
+    /** Tries to settle all waiting calls. Those that the database does not accept stay in the journal. */
     async drain(): Promise<void> {
       while (pending > 0) {
         await new Promise<void>((resolve) => {

@@ -37,10 +37,10 @@ import { HAS_SLOT, RESERVED_LIMITS } from '../reservations/tables.ts';
 import { decideEnds, decideUnresolved, type EndState, type FreshEnd } from './settle.ts';
 import type { SettlementRecord } from './settlement-record.ts';
 
-/** Reads reservations and records with their accounts locked, and writes the decisions of `settle.ts`. */
+/** This file reads reservations and records with their accounts locked, and writes the decisions of `settle.ts`. */
 
 /**
- * Reads reservations and statuses of records by position in the batch. With bounds as parameters, PostgreSQL opens only the month of each
+ * Selects reservations and the status of records by position in the batch. Bounds as parameters make PostgreSQL open only the month of each
  * call. The limit prevents a join of all records, which is cheaper only while there are few. Uses the primary key of reservations, and an
  * index of the month.
  */
@@ -64,7 +64,7 @@ const RECORDED = selection({
   status: textColumn<CallStatus>('c.status'),
 });
 
-/** Selects the records of calls of which only the reservation is known. Uses an index of each month. */
+/** Selects the records of calls whose start is known only from the reservation. Uses an index of each month. */
 const readRecorded: Statement = {
   name: 'settlement.read-recorded',
   text: `select ${RECORDED.list}
@@ -74,7 +74,7 @@ join calls c on c.account_id = v.account_id and c.id = v.id`,
 
 const CLAIMS = selection({ accountId: textColumn('k.account_id'), callId: textColumn('k.claim_id') });
 
-/** Locks rows in the order in which they are claimed. Uses stored_responses_by_claim. */
+/** Locks claims in the same order as new claims do, which prevents deadlocks. Uses stored_responses_by_claim. */
 const lockClaims: Statement = {
   name: 'settlement.lock-claims',
   text: `select ${CLAIMS.list} from stored_responses k
@@ -84,7 +84,7 @@ order by k.account_id, k.key_id, k.idempotency_key
 for update of k`,
 };
 
-/** The expiry counts from now, because the end may have waited longer than the response is stored. Uses stored_responses_by_claim. */
+/** Makes responses valid. They expire counted from now: a record may have waited for longer. Uses stored_responses_by_claim. */
 const makeResponsesValid: Statement = {
   name: 'settlement.make-responses-valid',
   text: `update stored_responses k set is_valid = true, expires_at = v.expires_at
@@ -117,14 +117,14 @@ ${condition}`,
   'e',
 );
 
-/** `claim_lost`: a repeat of the call runs elsewhere. */
+/** `claim_lost`: a repeat of the call runs on another node. */
 export type EndResult = BalanceAfterEnd | 'claim_lost';
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>;
 
 export function createSettlementStore(database: PartitionDatabase, logger: Pick<Logger, 'warn'> | null = null) {
   return {
-    /** Releases the reservations of dead nodes' calls. Returns the calls recorded as unresolved. All or nothing, safe to repeat. */
+    /** Releases reservations of dead nodes' calls. Returns the calls that became unresolved. Writes all or nothing; safe to repeat. */
     resolve(
       calls: readonly CallName[],
       time: BillingTime,
@@ -158,7 +158,7 @@ export function createSettlementStore(database: PartitionDatabase, logger: Pick<
 
 interface DecidedEnds {
   readonly verdicts: readonly ('ended' | 'claim_lost')[];
-  /** In the database once these writes are durable. */
+  /** Price lists that are stored together with the records. */
   readonly priceLists: readonly PriceList[];
   readonly writes: readonly Query[];
 }
@@ -192,7 +192,7 @@ export class CallEnds {
     this.reads = [...reads, ...countedReads(this.#names.slice(0, 2), hasPlans, hasRates)];
   }
 
-  /** Skips calls whose accounts are not locked. The first of several ends of one call counts. */
+  /** Decides on the ends, except of calls whose accounts are not locked. Of several ends of one call, the first one counts. */
   decide(
     rows: ReadRows,
     locked: readonly SettlementRecord[],
@@ -224,7 +224,7 @@ export class CallEnds {
   }
 }
 
-/** The columns of a reservation are all null if there is none. */
+/** A reservation and the status of a record. Without a reservation, all its columns are null. */
 interface EndRow extends StoredRow {
   no: number;
   status: CallStatus | null;

@@ -1,6 +1,6 @@
 import { LIMITS_MS } from './latency-buckets.ts';
 
-/** A record describes the last attempt of a call; its `failed_routes` lists the earlier attempts. */
+/** This file sums the attempts of calls. A record describes the last attempt; its `failed_routes` lists the earlier ones. */
 
 const KEY = ['hour', 'model', 'provider', 'provider_model'] as const;
 const SUMS = ['attempts', 'errors', 'refused', 'output_tokens', 'generation_ms'] as const;
@@ -11,15 +11,15 @@ const LIMITS = `array[${LIMITS_MS.join(', ')}]`;
 const histogram = (bucket: string): string =>
   `array[${Array.from({ length: LIMITS_MS.length + 1 }, (_, i) => `count(*) filter (where ${bucket} = ${i})`).join(', ')}]`;
 
-/** SQL: the provider rejected the client's request, as any other provider would. */
+/** SQL: whether the provider rejected the client's request, as any other provider would. */
 const IS_REFUSED = `c.status = 'failed' and c.http_status between 400 and 499 and c.http_status not in (401, 402, 403, 408, 429)`;
-/** SQL: the attempt failed because of the route. A client that disconnects is not an error of the route. */
+/** SQL: whether the attempt failed because of the route. A client that disconnects is not an error of the route. */
 const IS_ERROR = `(c.status = 'failed' or (c.status = 'aborted' and c.error_code is not null)) and not (${IS_REFUSED})`;
 const IS_WHOLE_STREAM = `c.is_stream and c.status = 'succeeded' and c.usage_source = 'observed' and c.output_tokens > 0
       and c.first_byte_ms is not null`;
 const TOOK_MS = `(extract(epoch from c.ended_at - c.started_at) * 1000)::int`;
 
-/** Excludes resolved calls, whose duration is unknown, and calls without a healthy route. An attempt starts when the previous one fails. */
+/** SQL: sums attempts, except of resolved calls and calls without a healthy route. An attempt starts when the previous one fails. */
 export const ADD_ATTEMPTS = `attempts as (
   select c.ended_at, c.model, c.provider, c.provider_model,
     (case when ${IS_ERROR} then 1 else 0 end) as errors, (case when ${IS_REFUSED} then 1 else 0 end) as refused,

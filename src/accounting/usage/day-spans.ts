@@ -1,17 +1,16 @@
-/** `YYYY-MM-DD`; `to` is exclusive, and `null` is unbounded. */
+/** A range of days, `YYYY-MM-DD`. `to` is exclusive; `null`: unbounded. */
 export interface DaySpan {
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** A span shorter than the unit would split a group. */
+/** Unit by which usage is grouped. A span must not be shorter, because it would split a group. */
 export type SpanUnit = 'day' | 'month';
 
 const LENGTH_MAX = 512;
 
 /**
- * Consecutive spans of about `groupsWanted` groups each. The caller passes the number of groups in the previous span to `next`.
- *
+ * Yields consecutive spans of about `groupsWanted` groups each. `next` takes the number of groups that the previous span had.
  * @param known the first and the last day that have sums; `null`: none
  */
 export function* daySpans(
@@ -35,7 +34,7 @@ export function* daySpans(
   }
 }
 
-/** If the unit is `month`, the result is the first day of a month. */
+/** Returns the day that is a number of units later; for months, the first of the month. */
 function unitsLater(day: string, units: number, unit: SpanUnit): string {
   const date = new Date(`${day}T00:00:00Z`);
   if (unit === 'day') date.setUTCDate(date.getUTCDate() + units);

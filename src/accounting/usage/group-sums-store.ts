@@ -6,12 +6,14 @@ import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/** Final calls are summed from `usage_rollups` (by account) or `usage_totals` (all accounts), unresolved calls from their records. */
+/** Sums final calls from `usage_rollups` (by account) or `usage_totals` (all accounts), and unresolved calls from their records. */
 
-/** The dimensions by name, in the sort order of groups. */
+/** What usage can be grouped by. Groups are sorted in this order. */
 const DIMENSIONS = {
   account: 'u.account_id',
   key: 'u.key_id',
+  /** The group of the account at admission, or when its plan was sold; empty: none. */
+  group: 'u.group_id',
   month: `to_char(u.day, 'YYYY-MM')`,
   day: `to_char(u.day, 'YYYY-MM-DD')`,
   model: 'u.model',
@@ -23,11 +25,11 @@ const DIMENSIONS = {
 export type Dimension = keyof typeof DIMENSIONS;
 export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
 
-/** Days are in the billing time zone; `to` is exclusive. */
+/** Which usage is summed. Days are in the billing time zone; `to` is exclusive. */
 export interface UsageFilter {
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** A list of own keys requires `accountId`. */
+  /** Keys of a user; requires `accountId`. `null`: all keys. */
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly provider: string | null;
@@ -37,7 +39,7 @@ export interface UsageFilter {
   readonly to: string | null;
 }
 
-/** The end of a window is exclusive. */
+/** Accounts whose usage is summed. The end of an account window is exclusive. */
 export type UsageScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'account'; readonly accountId: string }
@@ -46,22 +48,22 @@ export type UsageScope =
 export interface AccountWindow {
   readonly kind: 'window';
   readonly from: string;
-  /** `null`: up to the last account. */
+  /** Account at which the window ends; `null`: it has no end. */
   readonly to: string | null;
 }
 
 export interface UsageQuery {
-  /** Must have the order of `dimensions`. */
+  /** What usage is grouped by, in the order of `dimensions`. */
   readonly groupBy: readonly Dimension[];
   readonly filter: UsageFilter;
-  /** Determines the days to which unresolved calls belong. */
+  /** Time zone in which unresolved calls are assigned to days. */
   readonly timezone: string;
-  /** The first day for which plan revenue is not earned yet; `null` excludes plan revenue. */
+  /** Plan revenue is included for days before this one; `null`: not included. */
   readonly earnedUntil?: string | null;
 }
 
-/** Plan revenue is not known by key, model, provider or status. */
-const EARNING: ReadonlySet<Dimension> = new Set(['account', 'month', 'day', 'context']);
+/** Dimensions by which plan revenue is known. A plan has no key, model, provider or status. */
+const EARNING: ReadonlySet<Dimension> = new Set(['account', 'group', 'month', 'day', 'context']);
 
 export function hasPlanRevenue({ groupBy, filter, earnedUntil = null }: UsageQuery): boolean {
   const { keyId, ownKeyIds = null, model, provider, status } = filter;
@@ -78,34 +80,37 @@ const SUMS = selection({
   chargeNano: bigintColumn('charge_nano'),
   refundNano: bigintColumn(REFUND_COLUMN),
   costNano: bigintColumn('cost_nano'),
-  /** Number of calls that have usage but no known cost. */
+  /** Calls with usage whose cost is unknown. */
   uncostedCalls: countColumn('uncosted_calls'),
   /** Amount reserved by unresolved calls. */
   reservedNano: bigintColumn('reserved_nano'),
-  /** The next three members repeat members above, for calls on a plan only. */
+  /** This member and the next two are sums for calls on a plan only. */
   planCalls: countColumn('plan_calls'),
   planCostNano: bigintColumn('plan_cost_nano'),
   planUncostedCalls: countColumn('plan_uncosted_calls'),
   planRevenueNano: bigintColumn('plan_revenue_nano'),
+  /** Net charge and cost on the balance, only of days, models and providers whose calls all have a known cost. */
+  costedNetNano: bigintColumn('costed_net_nano'),
+  costedCostNano: bigintColumn('costed_cost_nano'),
   images: countColumn('images'),
   units: UNITS,
 });
 
 export interface GroupSums extends RowOf<typeof SUMS> {
-  /** In the order of `groupBy`. */
+  /** Values of the dimensions, in the order of `groupBy`. */
   readonly group: readonly string[];
 }
 
 const SUM_COLUMNS = measures.map(({ column }) => column);
 
-/** `open` is a window without an end. The parameters of the scope come after those of the cursor. */
+/** Kinds of scopes. `open`: a window without an end. The scope's parameters follow those of the cursor. */
 type ScopeKind = 'all' | 'account' | 'window' | 'open';
 
 const FIRST_PARAMETERS = 10;
 
 /**
- * A connection prepares at most 256 groupings in four scopes, 16 of them also with plan revenue. Uses the primary keys of usage_rollups and
- * usage_totals, calls_by_status in each month, and the primary key of plan_periods or plan_periods_by_end.
+ * Each grouping and scope has its own statement. A connection prepares at most 512 groupings in four scopes, 32 of them also with plan
+ * revenue. Uses the primary keys of usage_rollups, usage_totals and plan_periods, calls_by_status of each month, and plan_periods_by_end.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
   // Sorting by bytes gives all partitions the same order, whatever their collation (`merged-groups.ts`).
@@ -122,20 +127,20 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
   const unresolvedSums = SUM_COLUMNS.map((name) => (name === 'calls' ? '1::bigint' : '0::bigint'));
   const days = `day >= coalesce($5::date, '-infinity') and day < coalesce($6::date, 'infinity')`;
   return {
-    // Digits, because PostgreSQL truncates names to 63 bytes.
+    // Named by digits, because PostgreSQL truncates names to 63 bytes.
     name: `usage.sum-${scope}-${dimensions.map((name) => (groupBy.includes(name) ? 1 : 0)).join('')}${hasRevenue ? '-earned' : ''}`,
     text: `select ${[...groups, ...SUM_COLUMNS.map((name) => `sum(u.${name})::bigint as ${name}`)].join(', ')},
   sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
-  ${PLAN_SUMS}
+  ${PLAN_SUMS}, ${COSTED_SUMS}
 from (
-  select ${ofAccount}day, model, provider, status, context, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
+  select ${ofAccount}day, model, provider, status, context, group_id, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
     0::bigint as plan_revenue_nano
   from ${table}
   where ${days} and ${filters}
   union all
   select * from (
     select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
-      ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
+      coalesce(group_id, '') as group_id, ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
     from calls
     where status = 'unresolved' and ${filters}
   ) unresolved
@@ -151,13 +156,25 @@ const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
   .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)
   .join(', ');
 
-/** SQL: the revenue of plan periods, by day if groups are by day or month, otherwise by period. */
+const COSTED_SUMS = (
+  [
+    ['costed_net_nano', 'u.charge_nano - u.refund_nano'],
+    ['costed_cost_nano', 'u.cost_nano'],
+  ] as const
+)
+  .map(
+    ([name, amount]) =>
+      `coalesce(sum(${amount}) filter (where u.context <> 'coding' and u.uncosted_calls = 0), 0)::bigint as ${name}`,
+  )
+  .join(', ');
+
+/** SQL: revenue of plan periods; one row per day if groups are by day or month, otherwise one per period. */
 function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: number): string {
   const ofAccount = scope === 'all' ? '' : `p.account_id, '' as key_id, `;
   const isByDay = groupBy.includes('day') || groupBy.includes('month');
   const [row, from, to] = isByDay ? ['day.n', 'day.n', 'day.n + 1'] : ['0', 'p.first_n', 'p.behind_n'];
   return `select ${ofAccount}p.first_day + ${row}, '' as model, '' as provider, '' as status, 'coding' as context,
-    ${SUM_COLUMNS.map(() => '0::bigint').join(', ')}, 0::bigint, ${earnedSql(to)} - ${earnedSql(from)}
+    coalesce(p.group_id, '') as group_id, ${SUM_COLUMNS.map(() => '0::bigint').join(', ')}, 0::bigint, ${earnedSql(to)} - ${earnedSql(from)}
   from (
     select p.*, greatest(0, coalesce($5::date - p.first_day, 0)) as first_n,
       least(${EARNING_DAYS}, $6::date - p.first_day, $10::date - p.first_day) as behind_n
@@ -169,7 +186,7 @@ function earnedRows(groupBy: readonly Dimension[], scope: ScopeKind, first: numb
   where p.first_n < p.behind_n`;
 }
 
-/** SQL: selects the accounts of a scope. `table` is the prefix of columns, such as `p.`. */
+/** SQL: the condition for the accounts of a scope. `table` is a prefix of columns, such as `p.`. */
 function accountFilter(scope: ScopeKind, first: number, table = ''): string {
   const [accountId, from, to] = [`${table}account_id`, `$${first + 1}::text`, `$${first + 2}::text`];
   switch (scope) {

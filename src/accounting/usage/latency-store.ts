@@ -8,9 +8,9 @@ import { LIMITS_MS } from './latency-buckets.ts';
 import { mergeGroups } from './merged-groups.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/** Sums the latency of routes and deletes hours past their retention. */
+/** This file sums the latency of routes, and deletes hours past their retention. */
 
-/** In the sort order of groups. Days are in the billing time zone, hours in UTC. */
+/** What latency can be grouped by, in the sort order of groups. Days are in the billing time zone, hours in UTC. */
 const DIMENSIONS = {
   hour: `to_char(h.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   day: `to_char(h.hour at time zone $5::text, 'YYYY-MM-DD')`,
@@ -35,14 +35,14 @@ const SUMS = selection({
 });
 
 export interface LatencySums extends RowOf<typeof SUMS> {
-  /** In the order of `groupBy`. */
+  /** Values of the dimensions, in the order of `groupBy`. */
   readonly group: readonly string[];
 }
 
 interface LatencyQuery {
-  /** Must have the order of `latencyDimensions`. */
+  /** What latency is grouped by, in the order of `latencyDimensions`. */
   readonly groupBy: readonly LatencyDimension[];
-  /** Hours that start in this interval; `toMs` is exclusive. */
+  /** Start of the interval in which hours begin; its end, `toMs`, is exclusive. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly model: string | null;
@@ -50,7 +50,7 @@ interface LatencyQuery {
   readonly timezone: string;
 }
 
-/** The table has one row for each route and hour, so a single query can sum even a year of many routes. Uses the primary key. */
+/** Sums hours in one query: there is one row per route and hour, so even a year of many routes is small. Uses the primary key. */
 const sumHours = (groupBy: readonly LatencyDimension[]): Statement => {
   const keys = groupBy.map((name) => `(${DIMENSIONS[name]} collate "C")`);
   const groups = keys.map((key, i) => `${key} as group_${i}, `).join('');
@@ -83,7 +83,7 @@ export function createLatencyStore(partition: PartitionPool) {
       const rows = await partition.query<Row>(sumHours(groupBy), parameters);
       return rows.map((row) => ({ group: groupBy.map((_, i) => row[`group_${i}`]!), ...SUMS.read(row) }));
     },
-    /** Deletes in batches. Stops after the current batch when the signal is aborted. */
+    /** Deletes old hours in batches. After an abort, stops at the end of the current batch. */
     deleteBefore: (instantMs: number, signal: AbortSignal) =>
       deleteInBatches(partition, deleteHours, toTimestamp(instantMs), signal),
   };

@@ -11,7 +11,7 @@ interface UnitMeasure extends Measure {
   readonly unit: UnitName;
 }
 
-/** Sums exist only for units that are shown or charged. */
+/** Sums of token and other units. Only units that are shown or charged have a sum. */
 export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
   const { column } = usageUnits[unit];
   return column === null
@@ -19,7 +19,7 @@ export const unitMeasures: readonly UnitMeasure[] = shownUnits.map((unit) => {
     : { unit, column, ofCall: `c.${column}` };
 });
 
-/** Refunds are summed from ledger entries, not from call records. */
+/** Column of refunds, which are summed from ledger entries instead of call records. */
 export const REFUND_COLUMN = 'refund_nano';
 
 export const measures: readonly Measure[] = [

@@ -2,7 +2,7 @@ interface Group {
   readonly group: readonly string[];
 }
 
-/** Adds up equal groups. Each page has the first `limit` groups after the same cursor, so groups missing from a page sort after them. */
+/** Adds up equal groups of several pages. Each page has the first `limit` groups after the same cursor. */
 export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[])[], limit: number): readonly Sums[] {
   const [only] = pages;
   if (pages.length === 1 && only !== undefined) return only;
@@ -15,7 +15,7 @@ export function mergeGroups<Sums extends Group>(pages: readonly (readonly Sums[]
   return [...merged.values()].sort((left, right) => compareGroups(left.group, right.group)).slice(0, limit);
 }
 
-/** The sort order of the SQL statements: value by value, by bytes. */
+/** Compares groups value by value, by bytes, as the SQL statements sort them. */
 function compareGroups(left: readonly string[], right: readonly string[]): number {
   for (const [i, value] of left.entries()) {
     if (value !== right[i]) return Buffer.compare(Buffer.from(value), Buffer.from(right[i]!));

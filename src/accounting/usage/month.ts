@@ -1,16 +1,16 @@
 import { nextMonthOf } from '../pricing/billing-periods.ts';
 import type { LocalTime } from '../pricing/local-time.ts';
 
-/** In the billing time zone. */
+/** A month in the billing time zone. */
 interface Month {
   readonly firstDay: string;
   readonly nextDay: string;
-  /** `to` is exclusive. */
+  /** Start of the month. Its end, `to`, is exclusive. */
   readonly from: Date;
   readonly to: Date;
 }
 
-/** @param month `YYYY-MM` */
+/** @param month as `YYYY-MM` */
 export function monthOf(month: string, { dayStartMs }: LocalTime): Month {
   const firstDay = `${month}-01`;
   const nextDay = nextMonthOf(firstDay);

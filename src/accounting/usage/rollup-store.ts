@@ -6,15 +6,15 @@ import { measures, REFUND_COLUMN } from './measures.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
- * Each final record is summed exactly once: the statement that sums it also deletes its row of `usage_queue` or, for imported records,
+ * This file sums each final record exactly once: the statement that sums it also deletes its row of `usage_queue` or, for imported records,
  * moves a cursor past their ids (`docs/decisions/0033-usage-rollups.md`).
  */
 
-/** Queue rows per batch. Each row contains the calls of one settlement batch, at most 256. */
+/** Queue rows per batch. Each one has the calls of one settlement batch, at most 256. */
 const QUEUE_ROWS = 8;
 const IMPORTED_ROWS = 500;
 
-/** Advisory lock number, arbitrary but the same for every node. The node that holds the lock sums the usage of the partition. */
+/** Id of the advisory lock that a node holds while it sums a partition's usage; arbitrary, but the same on every node. */
 const ROLLUP_LOCK = 7_212_202_611;
 
 const tryLock: Statement = {
@@ -22,7 +22,16 @@ const tryLock: Statement = {
   text: 'select pg_try_advisory_xact_lock($1::bigint) as is_ours',
 };
 
-export const ROLLUP_KEY = ['account_id', 'day', 'key_id', 'model', 'provider', 'status', 'context'] as const;
+export const ROLLUP_KEY = [
+  'account_id',
+  'day',
+  'key_id',
+  'model',
+  'provider',
+  'status',
+  'context',
+  'group_id',
+] as const;
 export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
 export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
@@ -30,13 +39,13 @@ export const ROLLUP_SUMS = measures.map(({ column }) => column);
 const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
-/** SQL: the keys and measures of call records `c`. The billing time zone is $1. */
+/** SQL: keys and measures of the sums, from call records `c`. The billing time zone is $1. */
 export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
-    c.context, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
+    c.context, coalesce(c.group_id, '') as group_id, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
 
-/** SQL: `OF_CALLS` for a refund `e`. A refund belongs to the day of its ledger entry. */
+/** SQL: the same columns as `OF_CALLS`, from a refund `e`. A refund belongs to the day of its ledger entry. */
 export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
-    ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
+    coalesce(c.group_id, ''), ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
 
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
@@ -57,7 +66,7 @@ function addTo(table: string, key: readonly string[], values: readonly string[],
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
 
-/** Reads the short queue from its start, and calls by primary key: the calls in their month, and the calls of refunds in all months. */
+/** Sums queued calls. Reads the short queue from its start, calls by primary key in their month, and refunded calls in all months. */
 const sumQueued: Statement = {
   name: 'usage.sum-queued',
   text: `with taken as (
@@ -95,7 +104,7 @@ const lockImported: Statement = {
   text: 'select last_call_id, is_done from usage_backfill for update',
 };
 
-/** Scans the index calls_by_id of each month and merges the results in the order of ids. */
+/** Sums imported calls. Scans calls_by_id of each month and merges the results in the order of ids. */
 const sumImported: Statement = {
   name: 'usage.sum-imported',
   text: `with slice as materialized (

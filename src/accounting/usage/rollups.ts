@@ -11,7 +11,7 @@ interface RollupsDependencies {
 
 const INTERVAL_MS = 2_000;
 
-/** Every node sums usage by day; a lock in the database assigns each batch to one node. Sums include a call some seconds after its end. */
+/** Sums usage by day. A lock in the database assigns each batch to one node. Sums include a call some seconds after its end. */
 export function createRollups({
   store,
   timezone,

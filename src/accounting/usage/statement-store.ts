@@ -4,14 +4,14 @@ import { bigintColumn, type Column, intColumn, type RowOf, selection, textColumn
 import { ENTRIES, type LedgerEntry, type LedgerKind } from '../ledger/ledger-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 
-/** Account statements sum the ledger entries of a period. */
+/** This file sums the ledger entries of a period, for account statements. */
 
 const sumColumn = (sql: string): Column<bigint> => ({
   ...bigintColumn(sql),
   read: (stored) => BigInt(stored as string),
 });
 
-/** Sums are selected as text, because they can exceed the range of a balance. */
+/** Selected as text, because a sum can exceed the range of a balance. */
 const SUMS = selection({
   kind: textColumn<LedgerKind>('kind'),
   entries: intColumn('(count(*) filter (where created_at >= $2::timestamptz))::int as entries'),
@@ -24,13 +24,13 @@ const SUMS = selection({
   lastEntryNo: bigintColumn('max(entry_no) as last_entry_no'),
 });
 
-/** From one snapshot: the closing balance is the opening balance plus the sums. */
+/** Sums from one snapshot: the opening balance plus the sums is the closing balance. */
 interface LedgerSums {
   readonly openingNano: bigint;
   readonly closingNano: bigint;
-  /** The last entry in the snapshot before the end of the period. */
+  /** Number of the last entry before the end of the period. */
   readonly lastEntryNo: bigint;
-  /** Only kinds that have entries in the period are listed. */
+  /** Sums by kind of entry, without kinds that have no entries in the period. */
   readonly kinds: readonly Pick<RowOf<typeof SUMS>, 'kind' | 'entries' | 'amountNano'>[];
 }
 
@@ -39,7 +39,7 @@ const selectAccount: Statement = {
   text: 'select account_id from balances where account_id = $1::text',
 };
 
-/** A period is not a range of entry numbers: entries from a journal are inserted after newer ones. Uses the primary key. */
+/** A period is not a range of entry numbers, because entries from a journal are inserted after newer ones. Uses the primary key. */
 const sumEntries: Statement = {
   name: 'statement.sum-entries',
   text: `select ${SUMS.list}
@@ -47,7 +47,7 @@ from ledger_entries where account_id = $1::text and created_at < $3::timestamptz
 group by kind order by kind`,
 };
 
-/** Uses the index ledger_entries_beside_charges. */
+/** Selects entries other than charges. Uses the index ledger_entries_beside_charges. */
 const listOtherEntries: Statement = {
   name: 'statement.list-beside-charges',
   text: `select ${ENTRIES.list} from ledger_entries
@@ -60,7 +60,7 @@ export type StatementStore = ReturnType<typeof createStatementStore>;
 
 export function createStatementStore(database: PartitionPool) {
   return {
-    /** Returns `null` if the account does not exist. */
+    /** Sums the entries of a period; `null` if the account does not exist. */
     async sum(accountId: string, from: Date, to: Date): Promise<LedgerSums | null> {
       const [account] = await database.query(selectAccount, [accountId]);
       if (account === undefined) return null;
@@ -75,7 +75,7 @@ export function createStatementStore(database: PartitionPool) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Entries other than charges up to `lastEntryNo`, oldest first. */
+    /** Returns entries other than charges up to `lastEntryNo`, oldest first. */
     listOtherEntries: async (
       accountId: string,
       from: Date,

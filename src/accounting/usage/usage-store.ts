@@ -19,7 +19,7 @@ import { mergeGroups } from './merged-groups.ts';
 export interface UsageRow extends GroupSums, GroupNames {}
 
 export interface Completeness {
-  /** All calls whose end was stored before this time are included; `null`: unknown. */
+  /** The sums include all calls whose end was stored before this time; `null`: unknown. */
   readonly until: Date | null;
   /** Whether the sums include all imported records. */
   readonly isBackfilled: boolean;
@@ -31,11 +31,11 @@ interface KnownDays {
 }
 
 export interface UsageStore {
-  /** Returns groups that sort after the group `after`. */
+  /** Returns sums of groups that sort after the group `after`; `null`: of the first groups. */
   sum(query: UsageQuery, scope: UsageScope, after: readonly string[] | null, limit: number): Promise<UsageRow[]>;
-  /** A window of `accounts` accounts that starts at an account id. */
+  /** Returns the window of `accounts` accounts that starts at an account id. */
   windowFrom(accountId: string, accounts: number): Promise<AccountWindow>;
-  /** The first and the last day that have sums; `null`: none. Without an account, of all accounts. */
+  /** Returns the first and last day with sums, of an account or of all accounts; `null`: no day has sums. */
   knownDays(accountId: string | null): Promise<KnownDays | null>;
   accountOfKey(keyId: string): Promise<string | null>;
   readCompleteness(accountId: string | null): Promise<Completeness>;
@@ -51,7 +51,7 @@ type GroupNames = RowOf<typeof NAMES>;
 
 const NO_NAMES: GroupNames = { accountName: null, keyName: null, keyPrefix: null };
 
-/** Uses primary keys. */
+/** Selects names of accounts and keys. Uses primary keys. */
 const selectNames: Statement = {
   name: 'usage.select-names',
   text: `select v.position, ${NAMES.list}
@@ -66,7 +66,7 @@ const selectBoundary: Statement = {
   text: 'select id from accounts where id >= $1::text order by id offset $2::int limit 1',
 };
 
-/** Reads the first and the last row of a primary key. */
+/** Selects the first and last day with sums, by one row from each end of a primary key. */
 const selectDays: Statement = {
   name: 'usage.select-days',
   text: `select min(day)::text as first, max(day)::text as last from usage_totals`,
@@ -90,8 +90,8 @@ const COMPLETENESS = selection({
 });
 
 /**
- * A queue row that is not visible either was deleted with the sum of its calls, or will be committed later. The queue is short; records use
- * calls_by_id in each month.
+ * Selects until when the sums are complete. A queue row that this does not see was deleted with its sum, or is committed later. The queue
+ * is short; records use calls_by_id of each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',
@@ -169,7 +169,7 @@ function mergeDays(ofPartitions: readonly (KnownDays | null)[]): KnownDays | nul
 function leastComplete(ofPartitions: readonly Completeness[]): Completeness {
   const isBackfilled = ofPartitions.every((each) => each.isBackfilled);
   const untils = ofPartitions.map(({ until }) => until);
-  // If the time is unknown in one partition, it is unknown for all.
+  // If one partition does not know the time, it is unknown.
   return {
     isBackfilled,
     until: untils.reduce((left, right) => (left !== null && (right === null || right < left) ? right : left)),

@@ -3,9 +3,9 @@ import type { UsageQuery, UsageScope } from './group-sums-store.ts';
 import type { Completeness, UsageRow, UsageStore } from './usage-store.ts';
 
 export interface UsagePlace {
-  /** All groups of smaller account ids were listed; `null`: groups are not by account. */
+  /** All groups of smaller account ids have been listed; `null`: usage is not grouped by account. */
   readonly account: string | null;
-  /** The last listed group; `null`: no group of this account window was listed. */
+  /** Last listed group; `null`: none of this account window has been listed. */
   readonly after: readonly string[] | null;
 }
 
@@ -13,16 +13,16 @@ export const USAGE_START: UsagePlace = { account: null, after: null };
 
 interface UsagePage {
   readonly rows: readonly UsageRow[];
-  /** `null` after the last page. */
+  /** Where the next page starts; `null` after the last one. */
   readonly next: UsagePlace | null;
   readonly completeness: Completeness;
 }
 
-/** Groups by account are read in windows, because a sum over all accounts would read every row first. */
+/** Accounts per window. Usage grouped by account is read in windows, because a sum over all accounts would read every row first. */
 const WINDOW_ACCOUNTS = 500;
 const WINDOWS_MAX = 40;
 
-/** Sorted by the dimensions of the query. Each page has its own snapshot. Each group is listed once. */
+/** Returns a page of groups, sorted by the query's dimensions. Each page has its own snapshot. All pages together list a group once. */
 export async function readUsage(
   store: UsageStore,
   query: UsageQuery,
@@ -30,13 +30,13 @@ export async function readUsage(
   limit: number,
 ): Promise<UsagePage> {
   const accountId = await accountOf(store, query);
-  // Read before the sums, so that the sums are at least as complete as reported.
+  // Read before the sums, so that the sums contain at least what is reported as complete.
   const completeness = await store.readCompleteness(accountId === NOBODY ? query.filter.accountId : accountId);
   if (accountId === NOBODY) return { rows: [], next: null, completeness };
   return { ...(await find(store, query, accountId, place, limit)), completeness };
 }
 
-/** Each page sums everything after its cursor. So groups by day or month are read in spans of days, each of which is summed about once. */
+/** Yields pages. Each page sums everything after its cursor, so groups by day or month are read in spans of days. */
 export async function* usagePages(
   store: UsageStore,
   query: UsageQuery,
@@ -76,7 +76,7 @@ async function* pagesOf(store: UsageStore, query: UsageQuery, accountId: string 
 
 const NOBODY = Symbol('no account');
 
-/** Returns the account that the filter selects by its id or by a key; `null`: all accounts. */
+/** Returns the only account to which the filter applies, by its id or a key; `null`: all accounts. */
 async function accountOf(store: UsageStore, { filter }: UsageQuery): Promise<string | null | typeof NOBODY> {
   const { accountId, keyId } = filter;
   if (keyId === null) return accountId;

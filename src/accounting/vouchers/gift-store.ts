@@ -1,13 +1,13 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
-import type { PartitionQueryable } from '../../db/home-pools.ts';
+import type { PartitionQueryable, TransactionOverBoth } from '../../db/home-pools.ts';
 import { dateColumn, selection, textColumn } from '../../db/table.ts';
 import { postEntry } from '../ledger/ledger-store.ts';
 import type { PlanSale } from '../plans/plan.ts';
 import { findKeyedSubscription, grantPeriod } from '../plans/subscriptions-store.ts';
 import type { GiftRefusal, RedemptionRequest, VoucherGift } from './voucher.ts';
 
-/** Gifts of redeemed vouchers are in the partition of the account. */
+/** This file stores what vouchers give. A gift is in the partition of the account. */
 
 const ENDS = selection({ id: textColumn('s.id'), endsAt: dateColumn('s.ends_at') });
 
@@ -34,11 +34,11 @@ export interface OfferedPeriod {
 }
 
 /**
- * Requires the lock of the account. A refusal writes nothing. The idempotency key is derived from the code, so that a code gives its value
- * only once, even if an import has lost its redemption.
+ * Gives a voucher's value or plan to an account that is locked. A refusal writes nothing. The idempotency key is derived from the code, so
+ * that a code is used only once, even if an import has lost its redemption.
  */
 export async function giveVoucher(
-  transaction: PartitionQueryable,
+  transaction: TransactionOverBoth,
   { accountId, codeHash, subscriptionId, at }: RedemptionRequest,
   { batchId, codeEnd, gift }: Voucher,
   period: OfferedPeriod | null,
@@ -60,7 +60,7 @@ export async function giveVoucher(
   return typeof granted === 'string' ? granted : { entryNo: null, subscriptionId: granted.id };
 }
 
-/** Returns ends by subscription id. */
+/** Returns when subscriptions end, by subscription id. */
 export async function findSubscriptionEnds(
   partition: PartitionQueryable,
   redemptions: readonly { readonly accountId: string; readonly subscriptionId: string | null }[],
@@ -71,5 +71,5 @@ export async function findSubscriptionEnds(
   return new Map(ENDS.all(await partition.query(selectEnds, names)).map(({ id, endsAt }) => [id, endsAt]));
 }
 
-/** Cannot collide with keys of clients, which never contain a space. The audit finds gifts by this prefix. */
+/** Idempotency key of a gift. It contains a space, which clients' keys never do. Audits find gifts by this prefix. */
 const keyOf = (codeHash: Buffer): string => `voucher ${codeHash.toString('hex')}`;

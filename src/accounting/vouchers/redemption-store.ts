@@ -11,7 +11,7 @@ import { findSubscriptionEnds, giveVoucher, type OfferedPeriod } from './gift-st
 import { decideCode, type RedeemRefusal, type RedemptionRequest, type VoucherGift } from './voucher.ts';
 import { GIFT } from './vouchers-store.ts';
 
-/** Redemptions are in the directory; the transaction that redeems a code also changes the account's partition. */
+/** Redemptions are in the directory. The transaction that redeems a code also changes the account's partition. */
 
 const VOUCHERS = selection({
   batchId: textColumn('v.batch_id'),
@@ -21,9 +21,7 @@ const VOUCHERS = selection({
   canceledAt: orNull(dateColumn('b.canceled_at')),
 });
 
-/**
- * The lock of the voucher serializes redemptions of its code; the lock of the batch, its redemptions and cancellation. Uses primary keys.
- */
+/** Locks a voucher against concurrent redemptions of its code, and its batch against a concurrent cancellation. Uses primary keys. */
 const lockVoucher: Statement = {
   name: 'vouchers.lock-voucher',
   text: `select ${VOUCHERS.list}
@@ -40,9 +38,9 @@ const REDEMPTIONS = selection({
   accountId: textColumn('r.account_id'),
   redeemedAt: dateColumn('r.redeemed_at'),
   redeemedBy: textColumn('r.redeemed_by'),
-  /** `null`: the voucher gives a plan. */
+  /** Ledger entry of the value; `null`: the voucher gives a plan. */
   entryNo: orNull(bigintColumn('r.entry_no')),
-  /** `null`: the voucher gives a value. */
+  /** Subscription that was given; `null`: the voucher gives money. */
   subscriptionId: orNull(textColumn('r.subscription_id')),
 });
 
@@ -54,7 +52,7 @@ export interface Redemption extends StoredRedemption {
 
 export type RedeemResult =
   | { readonly outcome: 'redeemed' | 'repeated'; readonly redemption: Redemption }
-  /** A refusal changes nothing. */
+  /** The redemption was refused, and nothing was changed. */
   | { readonly outcome: RedeemRefusal };
 
 export type OfferedPlan = Pick<PlanTerms, 'id' | 'periodDays' | 'sale'>;
@@ -75,7 +73,7 @@ const insertRedemption: Statement = {
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** Newest first. Scans voucher_redemptions_by_batch backwards. */
+/** Selects redemptions, newest first. Scans voucher_redemptions_by_batch backwards. */
 const listRedemptions: Statement = {
   name: 'vouchers.list-redemptions',
   text: `${SELECT_REDEMPTIONS}
@@ -94,12 +92,12 @@ export function createRedemptionStore({ directory, partitions }: PlacedPools, pl
   return {
     list: async (batchId: string, beforeId: string | null, limit: number): Promise<Redemption[]> =>
       withEnds(REDEMPTIONS.all(await directory.query(listRedemptions, [batchId, beforeId, limit]))),
-    /** Returns `null` if the code is not redeemed. */
+    /** Finds the redemption of a code; `null`: it is not redeemed. */
     async find(codeHash: Buffer): Promise<Redemption | null> {
       const [found] = await withEnds(REDEMPTIONS.all(await directory.query(selectRedemption, [codeHash])));
       return found ?? null;
     },
-    /** If the account has already redeemed the code, returns the first redemption. */
+    /** Redeems a code. If this account has already redeemed it, returns the first redemption. */
     async redeem(request: RedemptionRequest): Promise<RedeemResult> {
       const partition = await partitions.of(request.accountId);
       try {
@@ -136,7 +134,7 @@ async function redeemIn(
   return { outcome: 'redeemed', redemption: await withEndOf(redemption) };
 }
 
-/** Returns `null` if the plan is no longer offered, or the gift is a value. */
+/** Returns the period of a plan to grant; `null` if the plan is no longer offered, or the voucher gives money. */
 function periodOf(gift: VoucherGift, plans: readonly OfferedPlan[]): OfferedPeriod | null {
   const plan = gift.kind === 'plan' ? plans.find(({ id }) => id === gift.planId) : undefined;
   return plan === undefined ? null : { periodMs: periodMsOf(plan), sale: plan.sale };

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { FillRandom } from '../../lib/ids.ts';
 
 /**
- * 19 random characters of Crockford's base 32 (95 bits) and a check character, such as `7KQ2M-X0T4B-9WZ3H-DC5RA`. Case, hyphens and spaces
- * are ignored; the letters O, I and L are read as digits.
+ * Digits of a voucher code: 19 random characters of Crockford's base 32 (95 bits) and a check character, such as `7KQ2M-X0T4B-9WZ3H-DC5RA`.
+ * Case, hyphens and spaces are ignored; the letters O, I and L are read as digits.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_CHARS = 20;
@@ -43,27 +43,27 @@ export function readVoucherCode(typed: string): string | null {
   return values.map((value) => ALPHABET[value]).join('');
 }
 
-/** @param code as returned by `readVoucherCode` */
+/** @param code the result of `readVoucherCode` */
 export function hashVoucherCode(code: string): Buffer {
   return createHash('sha256').update(code).digest();
 }
 
-/** @param code as returned by `createVoucherCode` */
+/** @param code the result of `createVoucherCode` */
 export function storedVoucher(code: string): { readonly codeHash: Buffer; readonly codeEnd: string } {
   return { codeHash: hashVoucherCode(readVoucherCode(code)!), codeEnd: shownEnd(code) };
 }
 
-/** Lists show these characters, by which support staff can identify a code. */
+/** Returns the last characters of a code, which lists show, so that support staff can identify it. */
 export function shownEnd(code: string): string {
   return code.slice(-SHOWN_CHARS);
 }
 
-/** The check character makes the weighted sum of all characters 0. */
+/** Returns the check character, which makes the weighted sum of all characters 0. */
 function checkOf(values: readonly number[]): number {
   return double(weightedSum(values));
 }
 
-/** A sum in the field of 32 elements, which changes if one character is wrong or two characters are swapped. */
+/** Computes a sum in the field of 32 elements. It changes if one character is wrong or two are swapped. */
 function weightedSum(values: readonly number[]): number {
   return values.reduce((sum, value) => double(sum) ^ value, 0);
 }

@@ -11,7 +11,7 @@ interface VoucherRedeemerDependencies {
 export type VoucherRedeemer = ReturnType<typeof createVoucherRedeemer>;
 
 export const createVoucherRedeemer = ({ redemptions, databaseNowMs, ids }: VoucherRedeemerDependencies) => ({
-  /** If the account has already redeemed the code, returns the first redemption. */
+  /** Redeems a code. If this account has already redeemed it, returns the first redemption. */
   redeem: async (accountId: string, code: string, by: string): Promise<RedeemResult> =>
     redemptions.redeem({
       accountId,

@@ -36,7 +36,7 @@ export interface CodeFacts {
   readonly redemption: { readonly accountId: string } | null;
 }
 
-/** A code that another account has redeemed is refused like an unknown code, so that its existence is not disclosed. */
+/** Decides on a redemption. A code that another account has redeemed is refused like an unknown one, which hides its existence. */
 export function decideCode(
   { voucher, redemption }: CodeFacts,
   { accountId, at }: Pick<RedemptionRequest, 'accountId' | 'at'>,

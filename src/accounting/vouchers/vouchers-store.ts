@@ -58,7 +58,7 @@ const insertVouchers: Statement = {
 select decode(code_hash, 'hex'), $1, code_end from unnest($2::text[], $3::text[]) as made (code_hash, code_end)`,
 };
 
-/** Counts redemptions by an index-only scan of voucher_redemptions_by_batch. */
+/** Selects batches with the number of redemptions, by an index-only scan of voucher_redemptions_by_batch. */
 const selectListed: Statement = {
   name: 'vouchers.select-listed',
   text: `select ${BATCHES.list} from voucher_batches b where b.id = any ($1::text[]) order by b.id desc`,
@@ -74,7 +74,7 @@ const selectBatch: Statement = {
   text: `select ${BATCHES.list} from voucher_batches b where b.id = $1`,
 };
 
-/** Waits for pending redemptions of the batch, which lock its row. If the batch is already canceled, the first date is kept. */
+/** Cancels a batch after pending redemptions, which lock its row. If it is already canceled, the first date is kept. */
 const cancelBatch: Statement = {
   name: 'vouchers.cancel-batch',
   text: 'update voucher_batches set canceled_at = coalesce(canceled_at, $2::timestamptz) where id = $1 returning id',
@@ -85,7 +85,7 @@ export type VoucherStore = ReturnType<typeof createVoucherStore>;
 export function createVoucherStore(database: DirectoryPool) {
   const search = createNameSearch(database, 'voucher_batches', ['name']);
   return {
-    /** If the idempotency key already belongs to a batch, returns that batch as `earlier` and inserts nothing. */
+    /** Inserts a batch. If the idempotency key belongs to an earlier batch, returns that one as `earlier` instead. */
     insert: (batch: NewVoucherBatch): Promise<{ readonly batch: VoucherBatch } | { readonly earlier: VoucherBatch }> =>
       database.transaction(async (transaction) => {
         const { id, name, gift, vouchers, expiresAt, at, createdBy, idempotencyKey } = batch;
@@ -103,7 +103,7 @@ export function createVoucherStore(database: DirectoryPool) {
         ]);
         return { batch: made };
       }),
-    /** Newest first. With `text`, only batches whose name contains the text, ignoring case, or whose id equals it. */
+    /** Lists batches, newest first. With `text`, only those whose name contains the text, ignoring case, or whose id equals it. */
     async list(
       text: string | undefined,
       beforeId: string | null,
@@ -114,10 +114,10 @@ export function createVoucherStore(database: DirectoryPool) {
       return { items: BATCHES.all(await database.query(selectListed, [toArray(items)])), next };
     },
     find: async (id: string): Promise<VoucherBatch | null> => BATCHES.first(await database.query(selectBatch, [id])),
-    /** Returns `null` if the code does not exist. */
+    /** Finds the batch of a code; `null`: the code does not exist. */
     findByCode: async (codeHash: Buffer): Promise<VoucherBatch | null> =>
       BATCHES.first(await database.query(selectByCode, [codeHash])),
-    /** Returns `false` if the batch does not exist. */
+    /** Cancels a batch. Returns `false` if it does not exist. */
     cancel: async (id: string, at: Date): Promise<boolean> => (await database.query(cancelBatch, [id, at])).length > 0,
   };
 }

@@ -47,6 +47,7 @@ export const newAccount = z.strictObject({
   verified: z.boolean().default(false),
   dailySpendCapYuan: capYuan.nullish(),
   balanceYuan: capYuan.nullish(),
+  groupId: shortText.nullish(),
 });
 
 const priceFactor = wholeNumber(
@@ -61,13 +62,13 @@ const accountChange = z
     email: email.optional(),
     verified: z.boolean().optional(),
     status: z.enum(['active', 'suspended']).optional(),
-    /** If a status is sent without a reason, the previous reason is removed. */
+    /** Reason for the status. A status without a reason removes the previous reason. */
     statusReason: shortText.optional(),
     dailySpendCapYuan: capYuan.nullable().optional(),
-    /** The factor applies to calls admitted from now on. 8000 is 20 % off the list price. */
+    /** Factor for calls that are admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
-    /** `null` removes the account from its group. */
+    /** Group of the account; `null` removes the account from its group. */
     groupId: shortText.nullable().optional(),
     allowedModels: allowListFields.allowedModels,
     ...rateLimitFields,
@@ -137,12 +138,15 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
       isRepeatable: true,
       response: accountResponse,
       async run({ body, idempotencyKey }) {
+        if (body.groupId) requireGroup(body.groupId, catalog());
         const account = {
           name: body.name,
           email: body.email ?? null,
           verified: body.verified,
           dailyCapNano: body.dailySpendCapYuan ?? null,
           openingNano: body.balanceYuan ?? 0n,
+          // Without a group, the field is absent: repeats of requests to earlier versions must have the same text.
+          ...(body.groupId && { groupId: body.groupId }),
         };
         const keyed = idempotencyKey === null ? null : { idempotencyKey, request: requestText(account) };
         const at = new Date(clock.nowMs());
@@ -204,7 +208,7 @@ export function accountEndpoints(dependencies: AccountAdminDependencies): AdminE
   ];
 }
 
-/** Two spellings of the same amount give the same text. */
+/** Returns the same text for two spellings of the same amounts. */
 function requestText(account: object): string {
   return JSON.stringify(account, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }

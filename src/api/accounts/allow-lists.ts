@@ -16,7 +16,7 @@ const network = shortText.transform((text, context) => {
   return z.NEVER;
 });
 
-/** An empty list is refused, because it could mean that nothing or that everything is allowed. */
+/** A list that must not be empty, because an empty one could mean that nothing or that everything is allowed. */
 const listOf = <Item extends z.ZodType<string>>(item: Item, what: string) =>
   z
     .array(item, { error: `Expected a list of ${what}, or null for no allow-list.` })
@@ -24,7 +24,7 @@ const listOf = <Item extends z.ZodType<string>>(item: Item, what: string) =>
     .max(ALLOWED_MAX, `At most ${ALLOWED_MAX} ${what}.`)
     .nullish();
 
-/** `null` removes an allow-list; an absent field leaves it unchanged. */
+/** Allow-lists in a request. `null` removes a list; an absent field leaves it unchanged. */
 export const allowListFields = {
   allowedModels: listOf(shortText, 'models'),
   allowedNetworks: listOf(network, 'networks'),
@@ -36,8 +36,8 @@ interface AskedLists {
 }
 
 /**
- * Converts a body to a change with canonical model ids. Ids that the key already has are accepted even if they are no longer configured: a
- * client can then send a list back unchanged.
+ * Converts a body to a change with canonical model ids. Ids that the key already has are accepted even if they are no longer configured, so
+ * that a client can send a list back unchanged.
  */
 export function toAllowListChange(
   { allowedModels, allowedNetworks }: AskedLists,

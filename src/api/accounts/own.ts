@@ -19,10 +19,10 @@ type OwnAccountDependencies = Pick<
 
 const everybodySees = { id: true, name: true, verified: true, status: true, createdAt: true } as const;
 
-/** Days and months are counted in the billing time zone, which can differ from the caller's. */
+/** The billing time zone, by which days and months are counted. It can differ from the caller's. */
 const billingCalendar = {
   timezone: z.string().describe('The billing time zone.'),
-  today: z.iso.date().describe('The current day in that time zone, which daily caps and usage sums are based on.'),
+  today: z.iso.date().describe('The current day in the billing time zone. Daily caps and usage sums use this day.'),
 };
 
 const memberAccount = accountResponse
@@ -52,9 +52,9 @@ const ownerAccount = accountResponse
 const accountChange = z.strictObject({
   name: shortText.optional(),
   email: email.optional(),
-  /** `null` removes the account's own cap; the operator's cap remains. */
+  /** The account's own cap; `null` removes it. The operator's cap stays. */
   ownDailySpendCapYuan: capYuan.nullable().optional(),
-  /** If false, members' keys read what is left of their own budgets. */
+  /** Whether keys of members can read the balance. If not, they read what is left of their own budgets. */
   membersSeeBalance: z.boolean().optional(),
 });
 
@@ -81,7 +81,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
     });
   }
 
-  /** Returns the limits per minute of the account. Where the account has no limit, that of its group or the configured limit applies. */
+  /** Returns limits per minute. For each one that the account lacks, that of its group or the configuration applies. */
   async function limitsOf(accountId: string) {
     const stored = (await rateStore.ofAccounts([accountId])).get(accountId);
     const own = stored && underPresentNames(stored, catalog());

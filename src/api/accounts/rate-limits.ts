@@ -17,7 +17,7 @@ const perMinute = wholeNumber(1, COUNT_MAX, `Expected a whole number from 1 to $
 
 const ofModel = z.strictObject({ requestsPerMinute: perMinute.nullish(), tokensPerMinute: perMinute.nullish() });
 
-/** `null` removes a limit; an absent field leaves it unchanged. `null` for a model removes both of its limits. */
+/** Limits per minute in a request. `null` removes a limit, for a model both of its limits; an absent field leaves it unchanged. */
 export const rateLimitFields = {
   requestsPerMinute: perMinute.nullish(),
   tokensPerMinute: perMinute.nullish(),
@@ -31,7 +31,7 @@ type RateLimitBody = z.infer<z.ZodObject<typeof rateLimitFields>>;
 
 export const tooManyModels = () => invalidRequest(`modelLimits: ${TOO_MANY}`, 'modelLimits');
 
-/** Returns `undefined` if the body contains no limit. Limits are stored by canonical model id. */
+/** Converts a body to a change, by canonical model ids; `undefined` if it has no limit. */
 export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitChange | undefined {
   const { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax, modelLimits = {} } = body;
   const models = new Map<string, MaximaChange>();
@@ -42,7 +42,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
       throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
     }
     models.set(model?.id ?? name, change);
-    // Limits that are stored under earlier names of a renamed model are replaced too.
+    // Limits under earlier names of a renamed model are replaced, too.
     for (const alias of model?.aliases ?? []) {
       models.set(alias, {
         requestsMax: change.requestsMax === undefined ? undefined : null,
@@ -56,7 +56,7 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
 
 const NONE: RateMaxima = { requestsMax: null, tokensMax: null };
 
-/** Limits of a renamed model are stored under its old id. */
+/** Returns limits by present model ids. Those of a renamed model are stored under its old id. */
 export function underPresentNames(limits: RateLimits, catalog: Pick<Catalog, 'find'>): RateLimits {
   const namesOf = Map.groupBy(limits.models.keys(), (name) => catalog.find(name)?.id ?? name);
   const models = [...namesOf].map(([id, names]) => {

@@ -2,7 +2,7 @@ import { closestName } from '../../config/suggest.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 
-/** @throws GatewayError `invalidRequest` if the configuration contains no such group. */
+/** Checks that the configuration contains a group. @throws GatewayError `invalidRequest` */
 export function requireGroup(groupId: string, { groups }: Pick<Catalog, 'groups'>): void {
   const ids = groups.map(({ id }) => id);
   if (ids.includes(groupId)) return;

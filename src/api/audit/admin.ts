@@ -30,11 +30,11 @@ export const AUDIT_WITH_PROGRESS = '/audit?progress=true';
 
 const auditQuery = z.strictObject({ progress: z.enum(['true', 'false']).default('false') });
 
-/** `faregate audit` calls this endpoint. `docs/architecture.md` lists the invariants. */
+/** The endpoint behind `faregate audit`. `docs/architecture.md` lists the invariants. */
 export function auditEndpoints({ auditLedger }: AuditAdminDependencies): AdminEndpoint[] {
   return [
     adminEndpoint({
-      // POST, so that a page of another site cannot start an expensive audit.
+      // POST rather than GET, so that a page of another site cannot start an expensive audit.
       method: 'POST',
       path: '/audit',
       needs: 'read',
@@ -61,7 +61,7 @@ const toResult = (invariants: readonly InvariantResult[]): AuditResult => ({
 
 const LINE_EVERY_MS = 500;
 
-/** Aborts the audit when the client stops reading. */
+/** Yields the lines of the response. If the client stops reading, the audit is aborted. */
 async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): AsyncGenerator<string> {
   const line = (value: AuditLine): string => `${JSON.stringify(value)}\n`;
   const unwanted = new AbortController();
@@ -70,7 +70,7 @@ async function* auditLines(auditLedger: AuditAdminDependencies['auditLedger']): 
     progress = next;
   };
   const audit = auditLedger({ onProgress, signal: unwanted.signal });
-  // A failure is handled where `audit` is awaited.
+  // Prevents an unhandled rejection: a failure is handled where `audit` is awaited.
   audit.catch(() => undefined);
   try {
     for (;;) {

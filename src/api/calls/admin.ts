@@ -31,7 +31,7 @@ export const callList = z.strictObject({
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
-  /** The id can come from the gateway, the provider or the client. */
+  /** A request id of the gateway, the provider or the client. */
   requestId: filterText.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -55,11 +55,11 @@ export const CALL_COLUMNS = [
 
 type CallQuery = Partial<z.infer<typeof callList>> & { readonly limit: number };
 
-/** The result contains only calls of `of`, even if the query asks for others. */
+/** Reads calls. Whatever a query asks for, its result contains only calls of the given owner (`of`). */
 export function callReader(dependencies: CallAdminDependencies) {
   const { accounts, calls, inFlight, refusals } = dependencies;
 
-  /** A client cannot know whether a request became a call, so refusals are searched too. */
+  /** Finds calls and refusals: a client cannot know whether its request became a call. */
   async function findRequest(requestId: string, limit: number, of: OwnedBy): Promise<FoundRequest> {
     const [found, refused] = await Promise.all([
       calls.findByRequest(requestId, limit, of),
@@ -136,14 +136,14 @@ async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallR
   const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
   return calls.map((call) =>
     callToWire(call, {
-      // Accounts are never deleted, so a name is always found.
+      // Accounts are never deleted, so the name is always found.
       accountName: names.get(call.accountId) ?? call.accountId,
       refunds: refundsOf.get(call.id),
     }),
   );
 }
 
-/** The message says whether records of that time were deleted. It does not depend on the owner of the call. */
+/** Returns the error for an unknown call. It tells whether records of that time were deleted, whoever the owner of the call is. */
 export async function noCall({ calls }: Pick<CallAdminDependencies, 'calls'>, id: string): Promise<GatewayError> {
   if (!(await calls.isDropped(id))) return notFound('call', id);
   return new GatewayError('pathUnknown', {

@@ -10,7 +10,7 @@ import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
 type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
 
-/** Accounts do not see routes and costs. */
+/** Members of a call that accounts see: without routes and costs. */
 const ownCallMembers = callResponse.pick({
   id: true,
   accountId: true,
@@ -40,7 +40,7 @@ const ownCallMembers = callResponse.pick({
   firstByteMs: true,
 });
 
-/** The provider's name of the model is for operators. */
+/** An inner model without its name at the provider, which is only for operators. */
 const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   model: true,
   inputTokens: true,
@@ -51,7 +51,7 @@ const innerModel = callResponse.shape.innerModels.unwrap().element.pick({
   price: true,
 });
 
-/** The memo and the operator are not shown to accounts. */
+/** The decision about an unresolved call as accounts see it: without the memo and the operator. */
 const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, tokens: true, at: true });
 
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });

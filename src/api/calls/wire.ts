@@ -58,7 +58,10 @@ const pricedBy = z
     steps: listOf(z.strictObject({ ...optionalCounts(unitNames), ...runStep, runs: count })).optional(),
     images: listOf(z.strictObject({ count, priceYuan: yuan })).optional(),
   })
-  .meta({ id: 'PricedBy', description: 'What determined the token prices in addition to the price list.' });
+  .meta({
+    id: 'PricedBy',
+    description: 'The parts of the price list that determined the token prices, and the factors on them.',
+  });
 
 const innerModel = z.strictObject({
   name: z.string(),
@@ -89,6 +92,7 @@ export const callResponse = z
     accountId: z.string(),
     accountName: z.string(),
     keyId: z.string(),
+    groupId: z.string().nullable().describe('The group of the account at admission; null: none.'),
     context: z.string().describe('`balance` or `coding`.'),
     operation: z.string(),
     model: z.string(),
@@ -96,7 +100,9 @@ export const callResponse = z
     session: z
       .strictObject({ source: z.string(), route: z.strictObject({ provider: z.string(), model: z.string() }) })
       .nullable()
-      .describe('How the session of the call was identified, and its route; null if there was no choice of routes.'),
+      .describe(
+        'How the session of the call was identified, and the first-choice route of the session; null if no session determined the route.',
+      ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
@@ -194,7 +200,7 @@ export const inFlightResponse = z
   .meta({ id: 'CallInFlight' });
 export type InFlightResponse = z.infer<typeof inFlightResponse>;
 
-/** The route is the first one that the call may use. */
+/** Converts a call in flight. Its route is the first one that it may use. */
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
@@ -248,8 +254,8 @@ export function priceToWire(rule: PriceRule, prices: RecordedPrices | null): z.i
 }
 
 /**
- * Converts recorded prices, such as `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. It omits units for which the model has no
- * price.
+ * Converts recorded prices, such as `inputNanoPerMillion: "4000000000"` to `inputYuanPerMillion: "4"`. Leaves out units for which the model
+ * has no price.
  */
 function pricesToWire(prices: RecordedPrices): PricesOnWire {
   const shown: PricesOnWire = {};

@@ -83,7 +83,7 @@ const newRevision = z
       .boolean()
       .optional()
       .describe(
-        'Accepts the revision although the catalog of this gateway is in its file, before it moves to the database.',
+        'Accepts the revision although this gateway still reads the catalog from its file, so that the catalog can move to the database.',
       ),
   })
   .meta({ examples: [{ ...EXAMPLE, reason: 'the billing day is in Shanghai' }] });
@@ -92,7 +92,7 @@ type InForceAt = z.infer<typeof inForceAt>;
 
 const difference = z.strictObject({ from: revisionNumber, to: revisionNumber });
 
-/** Reads, checks and changes the catalog of the database. With `catalog: file` it can only be read. */
+/** Endpoints that read, check and change the catalog of the database. With `catalog: file`, it can only be read. */
 export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminEndpoint[] {
   const { revisions, nodeCatalog, catalogReader, localTime, databaseNowMs } = dependencies;
 
@@ -116,7 +116,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     });
   }
 
-  /** @throws GatewayError 400 if the base does not exist, or if the edits cannot be applied */
+  /** Returns the text of a draft. @throws GatewayError 400 if the base does not exist, or if the edits cannot be applied */
   async function readDraft({ base, text, edits }: Draft): Promise<{ start: Revision | null; text: string }> {
     if ((text === undefined) === (edits === undefined)) {
       throw invalidRequest('Send either the whole text, or edits.', 'text');
@@ -127,12 +127,12 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     try {
       return { start, text: editCatalog(start?.text ?? '', edits!) };
     } catch (error) {
-      if (error instanceof ConfigError) throw invalidRequest(problemsText(error.problems), 'edits');
+      if (error instanceof ConfigError) throw unusable(error.problems, 'edits');
       throw error;
     }
   }
 
-  /** @throws GatewayError 400 */
+  /** Converts the start of a revision; `null`: at once. @throws GatewayError 400 if it has passed */
   async function instantOf(at: InForceAt): Promise<number | null> {
     if (at === undefined || at === null) return null;
     const atMs = at instanceof Date ? at.getTime() : startMs(at, localTime());
@@ -147,7 +147,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
 
   async function insert(revision: NewRevision, start: Revision | null): Promise<ChangedCatalogResponse> {
     const { problems } = catalogReader.check(revision.text);
-    if (problems.length > 0) throw invalidRequest(problemsText(problems), 'text');
+    if (problems.length > 0) throw unusable(problems, 'text');
     const inserted = await revisions.insert(revision);
     if (!('conflict' in inserted)) return changedToWire(inserted, changesBetween(start, inserted.text));
     const { conflict: reason, other } = inserted;
@@ -157,7 +157,8 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
         ? { code: 'catalog_scheduled', message: scheduledText(other) }
         : {
             code: 'catalog_outdated',
-            message: outdatedText(revision.base, other, changesBetween(start, other?.text ?? '')),
+            message: outdatedText(revision.base, other),
+            details: linesOf((changesBetween(start, other?.text ?? '') ?? []).map(sentenceOf)),
           },
     );
   }
@@ -314,7 +315,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
   ];
 }
 
-/** The audit log records changes as sentences. */
+/** What the audit log records of a change of the catalog: sentences. */
 const CHANGED_CATALOG: ChangeSubject<unknown, unknown, AdminContext> = {
   kind: 'catalog',
   named: ({ id }) => (id === '' ? null : id),
@@ -329,35 +330,39 @@ function changedToWire(revision: Revision, changes: readonly CatalogChange[] | n
   return { ...summaryToWire(revision), changes: changesToWire(changes) };
 }
 
-/** @throws GatewayError 404 */
+/** Reads the number of a revision. @throws GatewayError 404 if it is none */
 function numberOf(id: string): number {
   const parsed = revisionNumber.safeParse(id);
   if (!parsed.success) throw notFound('revision', id);
   return parsed.data;
 }
 
-const PROBLEMS_MAX = 50;
-
-function problemsText(problems: readonly CatalogProblem[]): string {
-  const lines = problems
-    .slice(0, PROBLEMS_MAX)
-    .map(({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`);
-  const more = problems.length > lines.length ? [`and ${problems.length - lines.length} more`] : [];
-  return ['The catalog cannot be used:', ...lines, ...more].join('\n');
+function unusable(problems: readonly CatalogProblem[], param: string): GatewayError {
+  const lines = problems.map(
+    ({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`,
+  );
+  return new GatewayError('invalidRequest', {
+    message: 'The catalog cannot be used.',
+    param,
+    details: linesOf(lines),
+  });
 }
 
-const CHANGES_MAX = 20;
+const LINES_MAX = 50;
+const LINE_CHARS_MAX = 500;
 
-function outdatedText(base: number | null, last: Revision | null, changes: readonly CatalogChange[] | null): string {
-  const now =
-    last === null ? 'there is no revision any more' : `revision ${last.number} by ${last.createdBy} is the last one`;
-  const lines = (changes ?? []).slice(0, CHANGES_MAX).map(sentenceOf);
-  const more = changes !== null && changes.length > lines.length ? [`and ${changes.length - lines.length} more`] : [];
-  return [
-    `The catalog has changed since ${base === null ? 'you read it' : `revision ${base}`}: ${now}. Its changes:`,
-    ...lines,
-    ...more,
-  ].join('\n');
+/** The lines of an error response, which is small even if the catalog is large. */
+function linesOf(all: readonly string[]): string[] {
+  const lines = all
+    .slice(0, LINES_MAX)
+    .map((line) => (line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX - 1)}…` : line));
+  return all.length > lines.length ? [...lines, `and ${all.length - lines.length} more`] : lines;
+}
+
+function outdatedText(base: number | null, last: Revision | null): string {
+  if (last === null) return 'The catalog has changed since you read it: there is no revision any more.';
+  const since = base === null ? 'you read it' : `revision ${base}`;
+  return `The catalog has changed since ${since}: revision ${last.number} by ${last.createdBy} is the last one.`;
 }
 
 function scheduledText({ number, inForceAtMs }: Revision): string {
@@ -377,7 +382,7 @@ function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Rev
   return `Revision ${number} is in force, or will be in a few seconds. Roll back to an earlier revision instead.`;
 }
 
-/** Whether a value contains only texts and numbers that the text of a revision can contain. */
+/** Whether all texts and numbers of a value can be stored in the text of a revision. */
 function isStorableValue(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;

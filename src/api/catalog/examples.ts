@@ -3,12 +3,12 @@ import type { Config } from '../../config/schema.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { costOfExample } from '../../providers/catalog/example-cost.ts';
 
-/** Changes of the billing time zone concern all models, but name none. */
+/** The models that changes name. A change of the billing time zone names none, although it concerns all. */
 export function changedModels(changes: readonly CatalogChange[] | null): string[] {
   return (changes ?? []).flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : []));
 }
 
-/** What example calls cost: before a change of the catalog, after it, and from later starts of prices on. */
+/** Returns what example calls cost before and after a change of the catalog, and from each later start of prices. */
 export function examplesOf(start: Config | null, config: Config, models: readonly string[], nowMs: number) {
   return [...new Set(models)].flatMap((model) => {
     const cost = costOfExample(config, model, nowMs);

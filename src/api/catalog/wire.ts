@@ -32,13 +32,10 @@ const catalogChange = z
     section: z.enum(CATALOG_SECTIONS),
     name: z.string().nullable().describe('The provider, model, plan or group; null in sections without names.'),
     kind: z.enum(['added', 'removed', 'changed']),
-    setting: z
-      .string()
-      .nullable()
-      .describe('The path of the setting; null: all of the provider, model, plan or group.'),
+    setting: z.string().nullable().describe('The path of the setting; null: the whole provider, model, plan or group.'),
     before: z.string().nullable().describe('The earlier value, with its unit; null: none, or not shown.'),
     after: z.string().nullable(),
-    from: z.string().nullable().describe('The start of prices that begin later than the revision.'),
+    from: z.string().nullable().describe('The instant from which the changed prices apply; null: with the revision.'),
     text: z.string().describe('The change as a sentence.'),
   })
   .meta({ id: 'CatalogChange' });
@@ -46,7 +43,7 @@ export type CatalogChangeResponse = z.infer<typeof catalogChange>;
 
 export const changeList = listOf(catalogChange)
   .nullable()
-  .describe('null: one of the texts is not valid here, so that it cannot be compared.');
+  .describe('null: the texts cannot be compared, because one of them is not valid on this node.');
 
 export const revisionResponse = z
   .strictObject({ ...summary, text: z.string(), difference: changeList })
@@ -87,7 +84,7 @@ export const checkedCatalog = z
     examples: listOf(
       z.strictObject({
         model: z.string(),
-        before: yuan.nullable().describe('The present charge by `base`; null: unknown, or the model is new.'),
+        before: yuan.nullable().describe('The charge with the prices of `base`; null: unknown, or the model is new.'),
         now: yuan,
         later: listOf(z.strictObject({ from: z.string(), yuan })),
       }),

@@ -10,7 +10,7 @@ import { at, listOf } from '../management/response-fields.ts';
 interface ConfigAdminDependencies {
   readonly config: () => Config;
   readonly configStatus: () => ConfigStatus;
-  /** `null` if the process does not serve requests. */
+  /** Id of this node; `null` if the process does not serve requests. */
   readonly nodeId: string | null;
   readonly nodeCatalog: Pick<NodeCatalog, 'reload'>;
 }
@@ -30,7 +30,7 @@ export type ConfigResponse = z.infer<typeof configResponse>;
 const reloadResponse = z.strictObject(status).meta({ id: 'ConfigReload' });
 export type ReloadResponse = z.infer<typeof reloadResponse>;
 
-/** Shows the configuration in force, including environment variables and defaults, without secrets; and reads the file again. */
+/** Endpoints that show the configuration in force, with environment variables and defaults but without secrets, and reload the file. */
 export function configEndpoints({
   config,
   configStatus,

@@ -7,7 +7,7 @@ export const BUILT_CONSOLE = fileURLToPath(new URL('../../../console/dist/', imp
 
 export interface Console {
   readonly page: string;
-  /** The key is the path below `/console/`. */
+  /** Handlers by path below `/console/`. */
   readonly files: ReadonlyMap<string, FileHandler>;
 }
 
@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The names of files in `assets` contain a hash of the content. */
+/** `cache-control` of files in `assets`, whose names contain a hash of the content. */
 const UNCHANGING = 'public, max-age=31536000, immutable';
 const CHANGING = 'public, max-age=300';
 

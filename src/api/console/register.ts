@@ -14,10 +14,10 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `;
 
-/** The page reads the account API and the admin API with the user's session. */
+/** Serves the console. Its page uses the account API and the admin API with the user's session. */
 export function registerConsole(app: FastifyInstance, directory: string = BUILT_CONSOLE): void {
   let reading: Promise<Console | null> | null = null;
-  /** If the console is not built yet, the next request reads again. */
+  /** Reads the console. If it is not built yet, the next request tries again. */
   const read = async (): Promise<Console | null> => {
     reading ??= readConsole(directory);
     const found = await reading.catch((error: unknown) => {
@@ -34,7 +34,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
     return reply
       .code(page === undefined ? 404 : 200)
       .headers({
-        // The page passes the nonce to components that add styles at run time.
+        // The page passes the nonce to components that add styles later.
         'content-security-policy': pagePolicy(` 'nonce-${nonce}'`),
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
@@ -48,7 +48,7 @@ export function registerConsole(app: FastifyInstance, directory: string = BUILT_
   servePage(app, `${CONSOLE_PATH}/*`, async (request, reply) => {
     const { '*': path } = request.params as { '*': string };
     const file = (await read())?.files.get(path);
-    // A page of another version can request files that this version does not have.
+    // A page of another version may request files that this version does not have.
     if (file === undefined) throw new GatewayError('pathUnknown', { headers: { 'cache-control': 'no-store' } });
     return file(request, reply);
   });

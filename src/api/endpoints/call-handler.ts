@@ -19,7 +19,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const { request, response, id: requestId } = exchange;
     const { headers } = request;
     const client = new Client(response, operation);
-    // Awaited even if the result is cached: meanwhile, Node receives a body that arrived together with the headers.
+    // Awaited even if the result is cached: in the meantime, Node receives a body that arrived together with the headers.
     const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
     const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
     const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
@@ -33,7 +33,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
       const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
-      // Streams are not stored, so their idempotency key is ignored.
+      // A stream is not stored, so its idempotency key is ignored.
       const key = fingerprint === null || input.isStream ? null : readIdempotencyKey(request);
       if (key === null) return calls.run(call);
       return idempotentCalls.run(calls, call, { idempotencyKey: key, fingerprint: fingerprint!.digest() });
@@ -70,7 +70,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     }
   }
 
-  /** Checks limits before the body is read. A repeated idempotent request is exempt, because it gets the stored response. */
+  /** Checks limits before the body is read, except for a repeated idempotent request, which gets the stored response. */
   async #precheckUnlessRepeat(request: IncomingMessage, call: PrecheckRequest): Promise<void> {
     const { admission, idempotentCalls } = this.dependencies;
     try {

@@ -45,7 +45,7 @@ export abstract class EndpointHandler<Row extends Endpoint, Served extends Serve
     this.dependencies = dependencies;
   }
 
-  /** @throws GatewayError if the request fails before its response has begun. */
+  /** Serves a request. @throws GatewayError if it fails before its response has begun */
   async handle(served: Served): Promise<void> {
     const { refusals } = this.dependencies;
     const settings = this.dependencies.settings();

@@ -11,11 +11,11 @@ export interface CallEndpoint extends EndpointPolicy {
   readonly method: 'POST';
   readonly credential: CredentialForms;
   readonly operation: JsonOperation | UploadOperation;
-  /** The limit applies after decompression. */
+  /** Maximum size of the body after decompression. */
   readonly bodyLimitBytes: number;
 }
 
-/** A token estimate is free and calls no provider. */
+/** An endpoint that estimates tokens. It is free of charge and calls no provider. */
 export interface EstimateEndpoint {
   readonly path: string;
   readonly envelope: Envelope;

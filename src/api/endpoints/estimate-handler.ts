@@ -16,7 +16,7 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     const { request, response } = exchange;
     const principal = await refusals.identify(subject, path, credential, report);
     requireJson(request);
-    // Estimates are free, so neither balance nor limits are checked.
+    // There is no precheck: estimates are free of charge, so neither balance nor limits matter.
     const owner: BodyOwner = { tenant: principal, budgets: bodyBudgets, look: null };
     const body = await readBody(request, response, this.#limits(settings), null, owner);
     const { model: name, count } = await requestWorkers
@@ -33,7 +33,7 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });
   }
 
-  /** At coding addresses, the plan's limit of input bytes applies too (contract 4.4, 4.7). */
+  /** Returns the limits of the body. At coding addresses, they include the plans' limit of input bytes (contract 4.4, 4.7). */
   #limits({ config, codingInputBytesMax }: Settings): BodyLimits {
     const { bodyLimitBytes, context } = this.endpoint;
     const idleTimeoutMs = config.server.uploadIdleTimeout;

@@ -10,7 +10,7 @@ import { usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import type { Soon } from '../../lib/soon.ts';
 
-/** What a refusal costs in the refusal throttle. The higher cost applies if the credential was wrong or the database was queried. */
+/** Cost of a refusal for the refusal throttle if the credential was wrong or the database was queried. The next one is for all others. */
 const DATABASE_COST = 1;
 const REQUEST_COST = 0.25;
 
@@ -21,12 +21,12 @@ interface RefusalDependencies {
   readonly idempotentCalls: Pick<IdempotentCalls, 'isRepeat'>;
 }
 
-/** Refusals are counted by client address, and by account once the request is authenticated. */
+/** By whom a refusal counts: by client address or, once the request is authenticated, by account. */
 export interface RefusalSubject {
   readonly request: IncomingMessage;
-  /** The name of the account, or `address …`. */
+  /** The account, or `address …`. */
   name: string;
-  /** The cache key of the remembered refusal; empty if the refusal is not remembered. */
+  /** Key under which the refusal is remembered; empty: it is not remembered. */
   place: string;
 }
 
@@ -41,7 +41,7 @@ export class Refusals {
     return { request, name: `address ${this.#dependencies.addresses.ofRequest(request)}`, place: '' };
   }
 
-  /** @throws GatewayError if the key may not be used here, or if the same request was refused shortly before. */
+  /** Authenticates a request. @throws GatewayError if the key may not be used here, or if the same request was refused a moment ago */
   identify(
     subject: RefusalSubject,
     path: string,
@@ -68,13 +68,12 @@ export class Refusals {
   }
 
   served({ name, place }: RefusalSubject): void {
-    // The end of a call releases its reservation, so a request that was refused during the call can be admitted now.
+    // The call has released its reservation, so what was refused during the call may be admitted now.
     if (place !== '') this.#dependencies.throttle.forget(name);
   }
 
   /**
-   * Delays the error response of a throttled subject. If too many responses are already delayed, the connection is closed after the
-   * response.
+   * Delays the error response of a throttled subject. If too many responses are delayed already, the connection is closed after this one.
    */
   async slowDown({ name, place }: RefusalSubject, error: unknown, response: ServerResponse): Promise<void> {
     const { throttle } = this.#dependencies;
@@ -85,7 +84,7 @@ export class Refusals {
     }
     const isSlowed = throttle.hold(name, cost);
     const { kind, isMoney } = error as GatewayError;
-    // A refusal for the state of the account applies to its next request too, whatever the request contains.
+    // A refusal because of the account's state is remembered: it applies to every next request, whatever that contains.
     if (isMoney || (kind === 'invalidApiKey' && place !== '')) throttle.remember(name, place, error as GatewayError);
     if (!(await isSlowed)) response.shouldKeepAlive = false;
   }
@@ -93,7 +92,7 @@ export class Refusals {
   #accept(subject: RefusalSubject, path: string, principal: Principal): Soon<Principal> {
     const { addresses, throttle } = this.#dependencies;
     const { request } = subject;
-    // Checked first: a client that may not use the key must not learn about the account, and its refusals must not count for the account.
+    // Networks are checked first: a client that may not use the key must not learn about the account, and must not count for it.
     const { allowedNetworks } = principal;
     if (allowedNetworks !== null && !allowedNetworks.has(addresses.exactOf(request))) {
       throw new GatewayError('networkNotAllowed');
@@ -113,12 +112,12 @@ export class Refusals {
   }
 }
 
-/** Failures of the gateway and errors of the provider cost nothing. */
+/** Returns the cost of an error for the refusal throttle. Failures of the gateway and errors of the provider cost nothing. */
 function costOf({ kind, status }: GatewayError): number {
   if (kind === 'upstreamRefused' || kind === 'requestTimeout' || kind === 'malformedHttp') return 0;
   if (kind === 'noHealthyRoute' || kind === 'overloaded') return REQUEST_COST;
   if (status >= 500) return 0;
-  // With a lower cost, stolen keys could be tried faster than guessed ones.
+  // These three cost the same. Otherwise stolen keys could be tried faster than guessed ones.
   const isOfCredential = kind === 'invalidApiKey' || kind === 'networkNotAllowed' || kind === 'scopeNotAllowed';
   const asksDatabase = isOfCredential || status === 402 || status === 429;
   return asksDatabase ? DATABASE_COST : REQUEST_COST;

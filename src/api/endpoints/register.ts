@@ -7,7 +7,7 @@ import type { EndpointDependencies } from './endpoint-handler.ts';
 import { EstimateHandler } from './estimate-handler.ts';
 import { QueryHandler } from './query-handler.ts';
 
-/** Other methods return 405 with `Allow`. */
+/** Registers the endpoints. Other methods get 405 with `Allow`. */
 export function registerEndpoints(
   app: FastifyInstance,
   table: readonly Endpoint[],
@@ -45,7 +45,7 @@ function registerQuery(app: FastifyInstance, endpoint: QueryEndpoint, dependenci
   });
 }
 
-/** HEAD is allowed with GET, except at the public catalog (contract 7). */
+/** Returns the methods of an endpoint. HEAD is allowed with GET, except at the public catalog (contract 7). */
 function methodsOf({ method, envelope }: Endpoint): string[] {
   return method === 'GET' && envelope !== catalogEnvelope ? ['GET', 'HEAD'] : [method];
 }

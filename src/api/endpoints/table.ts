@@ -34,15 +34,15 @@ import { publicModels } from '../queries/public-models.ts';
 import type { CallEndpoint, Endpoint, EstimateEndpoint, QueryEndpoint } from './endpoint.ts';
 
 /**
- * Every public address (contract 4). Each base address has all paths that SDKs, agents and balance readers append to it (contract 2.1,
- * 4.11). `{name}` stands for each configured name of the messages protocol. `docs/recipes.md` explains how to add an endpoint.
+ * Returns every public address (contract 4). Each base address has all paths that SDKs, agents and balance readers append to it (contract
+ * 2.1, 4.11). `{name}` stands for each configured name of the messages protocol. `docs/recipes.md` explains how to add an endpoint.
  */
 export function endpointTable({ server }: Config): readonly Endpoint[] {
   const { bodyLimit, editBodyLimit, messagesContext, protocolNames } = server;
   const [balanceOf, coding] = ['balance', 'coding'] as const;
   const shared = sharedBy(protocolNames.messages);
 
-  // Chat-style base addresses /v1 and /v1/coding, and the root, which is the general messages-style base address.
+  // Addresses below the base addresses of chat-style clients, /v1 and /v1/coding, and below the root, that of messages-style clients.
   // biome-ignore format: a table reads best with one row a line
   const rows: Endpoint[] = [
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
@@ -99,18 +99,18 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
   return rows;
 }
 
-/** The envelope and the accepted credentials of a family of addresses (contract 5, 7). */
+/** What a family of addresses has in common: its error format and the credentials that it accepts (contract 5, 7). */
 type Family = Pick<CallEndpoint, 'envelope' | 'credential'>;
 const CHAT: Family = chatProtocol;
 const RESPONSES: Family = { ...CHAT, envelope: responsesEnvelope };
 const MESSAGES: Family = messagesProtocol;
-/** The model list has one address for both families. Errors have the envelope of the client's family. */
+/** The model list has one address for both families. Its errors have the format of the client's family. */
 function sharedBy(messagesNames: readonly string[]): Family {
   const forClient = (headers: IncomingHttpHeaders): Envelope =>
     isMessagesClient(headers, messagesNames) ? MESSAGES.envelope : CHAT.envelope;
   return { envelope: { ...CHAT.envelope, forClient }, credential: MESSAGES.credential };
 }
-/** Cohere's clients append their own version to the base address and expect their own error format. */
+/** Clients of Cohere append a version of their own to the base address, and expect an error format of their own. */
 const COHERE: Family = { envelope: cohereEnvelope, credential: CHAT.credential };
 const USAGE: Family = { envelope: usageEnvelope, credential: CHAT.credential };
 const USAGE_MESSAGES: Family = { envelope: usageEnvelope, credential: MESSAGES.credential };
@@ -140,7 +140,7 @@ function query(path: string, { envelope, credential }: Family, descriptor: Query
   return { method: 'GET', path, envelope, credential, query: descriptor };
 }
 
-/** The public catalog lists operations that call a provider and are charged to the balance. */
+/** Returns the operations in the public catalog: those that call a provider and are charged to the balance. */
 export function publishedOperations(table: readonly Endpoint[]): PublishedOperation[] {
   const published = new Map<string, PublishedOperation>();
   for (const endpoint of table) {

@@ -9,10 +9,10 @@ import { isMessagesClient } from '../queries/messages-client.ts';
 import { endpointAliases, pathParts } from './aliases.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Longer paths get no suggestion. */
+/** Maximum length of a path for which an address is suggested. */
 const PATH_LENGTH_MAX = 300;
 
-/** Errors for unknown addresses have the envelope of the client's family and suggest an existing address. */
+/** Creates errors for unknown addresses. They have the format of the client's family and suggest an existing address. */
 export function createUnknownAddresses(table: readonly Endpoint[], messagesNames: readonly string[]): UnknownAddresses {
   const known = table.map(({ method, path, envelope }) => {
     const { base, resource } = pathParts(path, messagesNames);
@@ -29,7 +29,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   const allNames = new Set(known.flatMap(({ names }) => names));
   type Known = (typeof known)[number];
 
-  /** Among endpoints with the same ending, the context and the most similar base address decide. */
+  /** Returns the endpoint that was probably meant. If several have the same ending, context and base address decide between them. */
   function findMeant(path: string, headers: IncomingHttpHeaders): Known | null {
     if (path.length > PATH_LENGTH_MAX) return null;
     const segments = path.split('/').filter((segment) => segment !== '');
@@ -67,7 +67,7 @@ export function createUnknownAddresses(table: readonly Endpoint[], messagesNames
   return {
     envelopeOf(path, headers) {
       if (isAdminPath(path)) return adminEnvelope;
-      // A malformed request is not routed, so its address may exist.
+      // A request that was malformed was not routed, so its address may exist.
       const ofEndpoint = envelopes.get(upTo(path, '?#'));
       if (ofEndpoint !== undefined) return ofEndpoint;
       return isOfMessages(path, headers) ? messagesEnvelope : chatEnvelope;
@@ -85,7 +85,7 @@ function isMessagesPath(path: string, messagesNames: readonly string[]): boolean
   return clean.startsWith('/v1/messages') || messagesNames.some((name) => clean.includes(`/${name}/`));
 }
 
-/** Path parameters are not counted. */
+/** Counts the segments at the end that are equal, without path parameters. */
 function sameAtEnd(segments: readonly string[], resource: readonly string[]): number {
   let same = 0;
   for (let back = 1; back <= resource.length; back++) {

@@ -16,9 +16,9 @@ export function exportEndpoints({ exportDatabase, clock }: ExportAdminDependenci
     adminEndpoint({
       method: 'POST',
       path: EXPORT_PATH,
-      // The export contains hashes of keys and passwords, webhook secrets and stored responses, so it has its own permission.
+      // A permission of its own, because the export contains hashes of keys and passwords, webhook secrets and stored responses.
       needs: 'export',
-      // The audit log has an entry even if the download is interrupted.
+      // Recorded in the audit log, even if the download is interrupted.
       subject: { kind: 'database' },
       summary: 'Export the whole database as lines of JSON',
       lines: { mediaType: 'application/x-ndjson', description: 'The whole database, one JSON object per line.' },

@@ -23,10 +23,12 @@ const groupResponse = z
       .boolean()
       .describe('False if accounts are in the group but the configuration lacks it. These accounts may use no model.'),
     accounts: count,
-    hasMoreAccounts: z.boolean().describe('Whether there are more accounts than `accounts`, whose value is limited.'),
+    hasMoreAccounts: z
+      .boolean()
+      .describe('Whether the group has more accounts than `accounts` says: the number is counted only up to a limit.'),
     models: listOf(z.string()).nullable().describe('The models that its accounts may use; null: all.'),
     providers: listOf(z.string()).nullable().describe('The providers that serve its calls; null: all.'),
-    priceFactorBasisPoints: count.describe('For accounts without a price factor of their own.'),
+    priceFactorBasisPoints: count.describe('The price factor of accounts without one of their own.'),
     pricedModels: listOf(z.string()).describe('The models that have a price of their own in this group.'),
     requestsPerMinute: count.nullable(),
     tokensPerMinute: count.nullable(),

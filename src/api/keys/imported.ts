@@ -21,7 +21,7 @@ const importedKeyResponse = z
   .strictObject({ id, accountId, name, prefix, expiresAt, revokedAt })
   .meta({ id: 'ImportedKey' });
 
-/** Clients keep the keys of another gateway, which are imported by their hash. */
+/** Endpoints that import keys of another gateway by their hash, so that clients can keep these keys. */
 export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: ImportedKeyDependencies): AdminEndpoint[] {
   async function find(accountId: string, keyHash: Buffer) {
     const found = await keySearch.findByHash(keyHash);

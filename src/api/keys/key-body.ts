@@ -26,7 +26,7 @@ export const newKey = z.strictObject({
   name: shortText.default('default'),
   expiresAt: instant.nullish(),
   scopes: scopes.optional(),
-  /** `null` or absent: the account owns the key. */
+  /** User who owns the key; `null` or absent: the account. */
   userId: filterText.nullish(),
   ...limits,
   ...allowListFields,
@@ -40,7 +40,7 @@ const SHOWN = {
 
 const OURS = { error: `Only keys created by this program begin with ${KEY_PREFIX}.` };
 
-/** The account API recognizes its keys by their format, so imported keys can only be used for calls. */
+/** An imported key. It can only be used for calls, because the account API recognizes its keys by their format. */
 export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   sha256: z
     .string(SHA256)
@@ -50,7 +50,7 @@ export const importedKey = newKey.omit({ scopes: true, userId: true }).extend({
   prefix: z
     .string(SHOWN)
     .regex(/^[^\s\p{C}]{1,20}$/u, SHOWN)
-    // The gateway recognizes imported keys by a prefix other than its own.
+    // An imported key must not begin like a key of the gateway, which recognizes it by that.
     .refine((text) => !text.startsWith(KEY_PREFIX), OURS)
     .meta({ examples: ['sk-Ab12…'] }),
   isRevoked: z.boolean().default(false),
@@ -61,13 +61,13 @@ export const keyChange = z.strictObject({ name: shortText.optional(), ...limits,
 const KEEP_OLD_SECONDS_MAX = 30 * 86_400;
 
 export const replacement = z.strictObject({
-  /** The old key stays valid for this time, unless it expires earlier. By default it is revoked at once. */
+  /** How long the old key stays valid, unless it expires earlier. By default, it is revoked at once. */
   keepOldSeconds: wholeNumber(
     0,
     KEEP_OLD_SECONDS_MAX,
     `Expected a whole number of seconds from 0 to ${KEEP_OLD_SECONDS_MAX}, which is 30 days.`,
   ).default(0),
-  /** By default the new key never expires. */
+  /** When the new key expires. By default, it never does. */
   expiresAt: instant.nullish(),
 });
 

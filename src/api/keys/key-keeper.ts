@@ -48,7 +48,10 @@ export type CreatedKey = z.infer<typeof createdKey>;
 export const replacementKey = z
   .strictObject({
     ...created,
-    replaces: z.strictObject({ id: z.string(), validUntil: at.describe('When the old key ends or ended.') }),
+    replaces: z.strictObject({
+      id: z.string(),
+      validUntil: at.describe('When the old key stops or stopped being valid.'),
+    }),
   })
   .meta({ id: 'ReplacementKey' });
 export type ReplacementKey = z.infer<typeof replacementKey>;
@@ -80,7 +83,7 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
   const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
 
   return {
-    /** The text of the key is not stored. `ownKeys`: the maximum number of keys of its owner. */
+    /** Creates a key. Its text is not stored. `ownKeys`: maximum number of keys of its owner. */
     async create(accountId: string, body: NewKeyBody, ownKeys?: OwnKeysLimit): Promise<CreatedKey> {
       const { userId = null } = body;
       if (userId !== null && ownKeys === undefined && !(await isMember(accountId, userId))) throw noMember(userId);
@@ -147,7 +150,7 @@ const TOO_MANY: Readonly<Record<KeysLimit, (own: OwnKeysLimit | undefined) => st
 const noMember = (userId: string | null): GatewayError =>
   invalidRequest(`userId: The account has no member ${quoted(userId ?? '')}.`, 'userId');
 
-/** If the user was removed meanwhile, the error is the same as for a user who is not a member. */
+/** Awaits a change of a key and converts its refusals. A user who was just removed causes the same error as a user who is not a member. */
 export async function orRefused<Result>(
   accountId: string,
   userId: string | null,

@@ -1,6 +1,6 @@
 import type { ApiKeyStore } from '../../accounting/accounts/api-key-store.ts';
 
-/** Deleted keys are absent from the result. */
+/** Returns names of keys by id. Deleted keys are absent. */
 export function keyNamesOf(
   accounts: Pick<ApiKeyStore, 'findKeyNames'>,
   items: readonly { readonly keyId: string | null }[],

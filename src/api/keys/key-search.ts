@@ -24,7 +24,7 @@ const PREFIX =
   `Expected the first characters of a key as shown in lists: ${KEY_PREFIX} and two to four characters. ` +
   'Send a whole key as "key".';
 
-/** Error messages do not quote the key, because it could be a mistyped real key. */
+/** A search for a key. Its error messages do not quote the text, which could be a mistyped real key. */
 const search = z
   .strictObject({
     key: z
@@ -65,7 +65,7 @@ function isPrefix(text: string): boolean {
   return text.startsWith(KEY_PREFIX) && /^[0-9A-Za-z]+$/.test(rest) && rest.length >= 2 && rest.length <= SHOWN_CHARS;
 }
 
-/** The key is sent in the body, because URLs are logged. */
+/** Endpoints that search keys. They expect the key in the body, because URLs are logged. */
 export function keySearchEndpoints(dependencies: KeySearchDependencies): AdminEndpoint[] {
   const { keySearch, rateLimits, catalog, clock } = dependencies;
 

@@ -5,7 +5,7 @@ import type { AccountScope } from '../../people/access.ts';
 
 type Keys = Pick<ApiKeyStore, 'findOwnKeyIds'>;
 
-/** An actor sees only its account, and with `userId` only the keys of that user. */
+/** Returns whose resources an actor may read: those of its account or, with `userId`, of the keys of that user. */
 export async function ownedInScope(
   keys: Keys,
   { accountId, ownUserId }: AccountScope,
@@ -17,7 +17,7 @@ export async function ownedInScope(
   return { accountId, keyIds: isSeen ? await keys.findOwnKeyIds(accountId, seen) : [] };
 }
 
-/** An operator sees everything, or the keys of one user. */
+/** Returns whose resources an operator asks for: all, or those of the keys of one user. */
 export async function ownedByPerson(
   keys: Keys,
   { accountId, userId }: { readonly accountId?: string | undefined; readonly userId?: string | undefined },

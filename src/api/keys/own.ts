@@ -38,7 +38,7 @@ const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })
   .meta({ id: 'OwnReplacementKey' });
 
-/** Members manage their own keys. Owners manage all keys of the account, and only they set limits. */
+/** Endpoints for keys. Members manage their own ones. Owners manage all keys of the account, and only owners set limits. */
 export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndpoint[] {
   const { accounts } = dependencies;
   const keys = keyKeeper(dependencies);
@@ -53,7 +53,7 @@ export function ownKeyEndpoints(dependencies: KeyAdminDependencies): AccountEndp
       response: pageOf(ownKey),
       async run({ query }, { scope: { accountId, ownUserId } }) {
         const userId = ownUserId ?? query.userId;
-        // The list is empty, because members must not learn about keys of other users.
+        // The list is empty, because members must not learn about keys of others.
         if (query.userId !== undefined && query.userId !== userId) return { data: [], nextCursor: null };
         return shownPage(ownKey, await keys.list(accountId, { ...query, userId }));
       },
@@ -119,7 +119,7 @@ function ownKeysLimit({ ownUserId }: AccountScope): OwnKeysLimit | undefined {
   return ownUserId === null ? undefined : { userId: ownUserId, keysMax: MEMBER_KEYS_MAX };
 }
 
-/** A member's replacement key never expires later than the replaced key. */
+/** Returns when a replacement key of a member expires: never later than the replaced key. */
 function earlierEnd({ expiresAt }: ApiKey, asked: Date | null | undefined): Date | null {
   if (expiresAt === null || asked == null) return expiresAt ?? asked ?? null;
   return asked < expiresAt ? asked : expiresAt;

@@ -48,7 +48,7 @@ function membersOf<Part extends 'asked' | 'shown'>(part: Part): Members<Part> {
   return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, LIMITS[limit][part]])) as Members<Part>;
 }
 
-/** `null` removes a limit; an absent field leaves it unchanged. */
+/** Limits in a request. `null` removes a limit; an absent field leaves it unchanged. */
 export const askedLimits = membersOf('asked');
 export const shownLimits = membersOf('shown');
 
@@ -56,7 +56,7 @@ export const LIMIT_MEMBERS = Object.fromEntries(limitNames.map((limit) => [LIMIT
   readonly [Of in Limit as NameOf<Of>]: true;
 };
 
-/** Returns `undefined` if the body contains no limit. */
+/** Converts a body to a change; `undefined` if it has no limit. */
 export function toLimitChange(body: Asked): KeyLimitChange | undefined {
   const change = Object.fromEntries(limitNames.map((limit) => [limit, body[LIMITS[limit].name]])) as KeyLimitChange;
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;

@@ -48,9 +48,9 @@ const latencyRow = z
     tokensPerSecond: z
       .number()
       .nullable()
-      .describe('Output tokens per second of these streams, from the first byte to the end.'),
+      .describe('Output tokens per second of complete streams, from the first byte to the end.'),
   })
-  .meta({ id: 'LatencyGroup', description: 'Attempts of a group. Contains the members of the requested dimensions.' });
+  .meta({ id: 'LatencyGroup', description: 'Attempts of a group. It has a member for each requested dimension.' });
 export type LatencyRow = z.infer<typeof latencyRow>;
 
 const latencyResponse = z.strictObject({
@@ -75,11 +75,11 @@ export function latencyEndpoints({ latency, clock, timezone }: LatencyAdminDepen
         'Latency, time to first byte, errors and tokens per second of routes, by hour, day, model or provider; also as CSV',
       query: latencyQuery,
       response: latencyResponse,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same data as CSV, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, from, to, model = null, provider = null }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const toMs = to?.getTime() ?? clock.nowMs() + HOUR_MS;
-        // The range starts at a full hour. By default, it includes the current hour.
+        // The range starts at a full hour. By default, it ends with the current hour.
         const fromMs = Math.floor((from?.getTime() ?? toMs - HOUR_MS - DAY_MS) / HOUR_MS) * HOUR_MS;
         const query = { groupBy, fromMs, toMs, model, provider, timezone: timezone() };
         const found = await latency.sum(query, GROUPS_MAX + 1);

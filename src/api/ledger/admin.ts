@@ -70,7 +70,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
     }
   }
 
-  /** The audit log shows the balance before and after the change, and the ledger entry itself. */
+  /** What the audit log shows of a change: the balance before and after it, and the ledger entry. */
   const balance: ChangeSubject<unknown, z.infer<typeof topUp>> = {
     kind: 'account',
     noted: ({ body: { amountYuan, memo = null } }) => ({ amountYuan: formatYuan(amountYuan), memo }),

@@ -18,10 +18,10 @@ type OwnMoneyDependencies = UsageAdminDependencies & {
   readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
 };
 
-/** Accounts cannot group by provider. */
+/** What accounts can group usage by; not by provider. */
 const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
 
-/** Accounts do not see providers, costs and margins. */
+/** A row of usage without providers, costs and margins, which accounts do not see. */
 const ownUsageRow = usageRowResponse
   .pick({
     accountId: true,
@@ -47,7 +47,7 @@ const ownUsage = usageResponse.extend({ data: listOf(ownUsageRow) });
 
 const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsageRow.shape;
 
-/** The memo is for operators. */
+/** A ledger entry without its memo, which is only for operators. */
 const ownEntry = ledgerEntryResponse
   .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
   .meta({ id: 'OwnLedgerEntry' });
@@ -82,7 +82,7 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
       response: ownUsage,
-      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },
       async run(
         { query: { groupBy: names, cursor, limit, ...filter }, wantsCsv },
         { scope: { accountId, ownUserId } },
@@ -114,7 +114,7 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
       needs: 'owner',
       query: statementQuery,
       response: ownStatement,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same data as CSV, if the request accepts text/csv.' },
       async run({ query: { month }, wantsCsv }, { scope }) {
         const made = await statement(scope.accountId, month);
         const entries = made.entries.map((entry) => ({ ...entry, memo: null }));

@@ -5,17 +5,17 @@ import { AdminClientError } from './admin-client-error.ts';
 import { localUserHeader } from './local-user.ts';
 import { ADMIN_PREFIX } from './prefixes.ts';
 
-/** Calls the admin API of a running gateway, or of this process without a socket. */
+/** Calls the admin API: that of a running gateway or, without a socket, of this process. */
 export interface AdminClient {
-  /** A request with an idempotency key can be repeated safely. @throws AdminClientError with the message of an error response */
+  /** Sends a request. With an idempotency key, it can be repeated safely. @throws AdminClientError with the message of an error response */
   request<Response>(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Response>;
-  /** Returns `null` if the resource does not exist. */
+  /** Reads a resource; `null` if it does not exist. */
   find<Response>(path: string): Promise<Response | null>;
-  /** Yields each line of the response as JSON. If the caller stops iterating, the request is aborted. */
+  /** Yields the lines of the response, parsed as JSON. If the caller stops iterating, the request is aborted. */
   lines<Line>(path: string): AsyncIterable<Line>;
 }
 
-/** The error code for too many changes by one actor. Nothing was changed. */
+/** Error code if an actor makes too many changes. A change that gets this error had no effect. */
 export const TOO_MANY_CHANGES = 'too_many_changes';
 
 interface RawResponse {
@@ -81,16 +81,17 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
     code: textOf(error.code),
     param: textOf(error.param),
+    details: Array.isArray(error.details) ? error.details.map(String) : [],
   });
 }
 
-/** `localUser`: the user of the command line, which the gateway trusts only with the local token. */
+/** `localUser`: user of the command line, in whom the gateway trusts only with the local token. */
 export function remoteAdminClient(url: string, token: string, localUser: string | null = null): AdminClient {
   const transport: Transport = async ({ url: path, body, ...request }) => {
     for (;;) {
       const response = await reach(url, path, { ...request, ...(body === undefined ? {} : { body }) });
       const received = { status: response.status, text: await response.text() };
-      // A long import reaches the rate limit of changes and must wait.
+      // A long import can exceed the rate limit of changes. It then waits.
       if (received.status !== 429 || toClientError(received).code !== TOO_MANY_CHANGES) return received;
       await setTimeout(Math.max(Number(response.headers.get('retry-after')), 1) * 1_000);
     }
@@ -106,7 +107,7 @@ async function reach(url: string, path: string, request: RequestInit): Promise<R
   }
 }
 
-/** @throws AdminClientError, also if the response is truncated */
+/** Returns the body of a response. @throws AdminClientError, also if it is truncated */
 export async function streamFromGateway(url: string, token: string, path: string): Promise<AsyncIterable<Uint8Array>> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await reach(url, ADMIN_PREFIX + path, { method: 'POST', headers });

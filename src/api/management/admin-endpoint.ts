@@ -14,11 +14,11 @@ type AdminDefinition<
   BodySchema extends z.ZodType,
   ResponseSchema extends z.ZodType | null,
 > = Omit<ManagementDefinition<AdminNeed, AdminContext, QuerySchema, BodySchema, ResponseSchema>, 'needs'> & {
-  /** By default, operators may use the endpoint, and auditors too if it only reads. */
+  /** Permission that is required. Default: operators and, if the endpoint only reads, auditors. */
   readonly needs?: AdminNeed;
 };
 
-/** The types of `run` follow from the schemas. */
+/** Creates an endpoint. The types of `run` follow from the schemas. */
 export function adminEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error
 import { issueText } from './issue-text.ts';
 
 export interface ManagementInput<Query, Body> {
-  /** The `:id` of the path, or an empty text. */
+  /** The `:id` in the path; empty if it has none. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
@@ -12,10 +12,10 @@ export interface ManagementInput<Query, Body> {
 }
 
 export class LineStream {
-  /** Each chunk takes one slot in the queue of its caller, so it should contain several lines. */
+  /** Chunks of the response. Each one takes a slot in the queue of its caller, so it should have several lines. */
   readonly chunks: AsyncIterable<string>;
   readonly contentType: string;
-  /** The audit log uses the JSON response that this stream replaces. */
+  /** The JSON response that this stream replaces, for the audit log. */
   readonly inPlaceOf: object | null;
 
   constructor(chunks: AsyncIterable<string>, contentType = 'application/x-ndjson', inPlaceOf: object | null = null) {
@@ -33,7 +33,7 @@ async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The response to a repeated request is not recorded in the audit log. */
+/** A response to a repeated request, which the audit log does not record. */
 export class Repeat<Response extends object> {
   readonly response: Response;
 
@@ -48,7 +48,7 @@ export class Repeat<Response extends object> {
 
 interface LinesResponse {
   readonly mediaType: 'text/csv' | 'application/x-ndjson';
-  /** When the endpoint streams, and what the lines contain. */
+  /** When the endpoint streams, and what its lines contain. */
   readonly description: string;
 }
 
@@ -56,46 +56,46 @@ type ResponseOf<ResponseSchema extends z.ZodType | null> = ResponseSchema extend
   ? Promise<z.infer<ResponseSchema> | Repeat<z.infer<ResponseSchema> & object> | LineStream>
   : Promise<void> | Promise<LineStream>;
 
-/** `Need`: the required permission. `Context`: the caller and the scope of the request. */
+/** An endpoint of the management APIs. `Need`: the required permission. `Context`: the caller and the scope of the request. */
 export interface ManagementEndpoint<Need, Context> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path has no prefix of the API. It contains `:id` if it names a resource. */
+  /** Path without the prefix of the API. It contains `:id` if it names a resource. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   readonly summary: string;
   readonly needs: Need;
-  /** Changes are recorded in the audit log, and clear the cache of remembered refusals. */
+  /** Whether the endpoint changes something. Changes are recorded in the audit log, and clear the cache of remembered refusals. */
   readonly isChange: boolean;
   readonly querySchema: z.ZodType | null;
   readonly bodySchema: z.ZodType | null;
   readonly responseSchema: z.ZodType | null;
   readonly lines: LinesResponse | null;
-  /** True if the endpoint supports `Idempotency-Key`. */
+  /** Whether the endpoint supports `Idempotency-Key`. */
   readonly isRepeatable: boolean;
   readonly subject: ChangeSubject<unknown, unknown, Context>;
-  /** @throws GatewayError `invalidRequest` */
+  /** Checks and converts the input. @throws GatewayError `invalidRequest` */
   readonly check: (input: ManagementInput<unknown, unknown>) => ManagementInput<unknown, unknown>;
   readonly run: (input: ManagementInput<unknown, unknown>, context: Context) => Promise<object | null>;
 }
 
-/** What the audit log records as the subject of a change. By default it is derived from the path. */
+/** What the audit log records as the subject of a change. Default: derived from the path. */
 export interface ChangeSubject<Query = unknown, Body = unknown, Context = unknown> {
   readonly kind: string;
-  /** True if the endpoint creates the subject in an account. The `:id` of the path is then the id of the account. */
+  /** Present if the endpoint creates the subject in an account. The `:id` of the path is then that of the account. */
   readonly isMadeInAccount?: true;
-  /** True if the endpoint removes the subject, and its response shows the subject as it was before. */
+  /** Present if the endpoint removes the subject, and its response shows the subject as it was before. */
   readonly isResponseBefore?: true;
-  /** True if the subject can look the same before and after a change. */
+  /** Present if a change may leave everything that is shown of the subject as it was. */
   readonly showsNoDifference?: true;
-  /** The id of the subject; `null` if it has none yet. By default, the `:id` of the path. */
+  /** Returns the id of the subject; `null`: it has none yet. Default: the `:id` of the path. */
   named?(input: ManagementInput<Query, Body>, context: Context): string | null;
-  /** The id of the subject in a response. By default, the member `id`. */
+  /** Returns the id of the subject from a response. Default: the member `id`. */
   responded?(response: object): string | null;
-  /** Returns what the audit log records of a response. Absent: the whole response. */
+  /** Returns what the audit log records of a response. Default: all of it. */
   recorded?(response: object): object;
   /** Returns details of the request that the subject does not show, such as a memo. */
   noted?(input: ManagementInput<Query, Body>): object | null;
-  /** The subject in the form of responses. If it does not exist, `read` returns `null` or throws a 404. */
+  /** Reads the subject, in the form of responses. If it does not exist, returns `null` or throws a 404. */
   read?(id: string, input: ManagementInput<Query, Body>, context: Context): Promise<object | null>;
 }
 
@@ -108,20 +108,20 @@ export interface ManagementDefinition<
 > {
   readonly method: ManagementEndpoint<Need, Context>['method'];
   readonly path: string;
-  /** By default 200, or 204 if the response has no body. */
+  /** Status of a success. Default: 200, or 204 without a response body. */
   readonly status?: 201;
   readonly summary: string;
   readonly needs: Need;
   /**
-   * Set for an endpoint that only reads, with a method other than GET. Changes never use GET, because pages of other sites can send GET
+   * Present if the endpoint only reads, although its method is not GET. Changes never use GET, because pages of other sites can send GET
    * requests.
    */
   readonly isChange?: false;
-  /** `run` must not read the `Idempotency-Key` unless this is set. */
+  /** Present if the endpoint supports `Idempotency-Key`. Otherwise `run` must not read this header. */
   readonly isRepeatable?: true;
   readonly query?: QuerySchema;
   readonly body?: BodySchema;
-  /** The schema is documented, and checked in tests. It is absent if there is no response body or if the body consists of lines. */
+  /** Schema of the response, for the documentation and for checks in tests. Absent: the response has no body, or consists of lines. */
   readonly response?: ResponseSchema;
   readonly lines?: LinesResponse;
   readonly subject?: ChangeSubject<z.infer<QuerySchema>, z.infer<BodySchema>, Context>;
@@ -139,7 +139,7 @@ export const isChangeBy = ({
   readonly isChange?: false;
 }): boolean => method !== 'GET' && isChange !== false;
 
-/** The types of `run` follow from the schemas. */
+/** Creates an endpoint. The types of `run` follow from the schemas. */
 export function managementEndpoint<
   Need,
   Context,
@@ -173,7 +173,7 @@ export function managementEndpoint<
     bodySchema: body ?? null,
     responseSchema: response,
     lines,
-    // The input was validated by `check`.
+    // The cast is safe, because `check` validates the input.
     subject: (definition.subject as ChangeSubject<unknown, unknown, Context> | undefined) ?? {
       kind: subjectKindOf(path),
     },
@@ -194,7 +194,7 @@ export function managementEndpoint<
   };
 }
 
-/** For `/accounts/:id/keys` this is `account`: the resource before `:id`, or else the first segment. */
+/** Returns the kind of resource in a path: of `/accounts/:id/keys` it is `account`, the segment before `:id`, or else the first one. */
 function subjectKindOf(path: string): string {
   const parts = path.split('/').slice(1);
   const plural = parts[Math.max(parts.indexOf(':id') - 1, 0)];
@@ -215,7 +215,7 @@ export function notFound(what: string, id: string): GatewayError {
   return new GatewayError('pathUnknown', { message: `There is no ${what} ${id.slice(0, 100)}.` });
 }
 
-/** @throws GatewayError 404 if `found` is `null` */
+/** Returns what was found. @throws GatewayError 404 if it is `null` */
 export function orNotFound<Found>(found: Found | null, what: string, id: string): Found {
   if (found === null) throw notFound(what, id);
   return found;

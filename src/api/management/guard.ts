@@ -18,26 +18,26 @@ import {
 import type { Actor } from '../../people/actor.ts';
 import { type GuessLimits, slowGuesses } from './slow-guesses.ts';
 
-/** A shorter admin token could be guessed. */
+/** Minimum length of the admin token. A shorter one could be guessed. */
 export const ADMIN_TOKEN_LENGTH_MIN = 16;
 
-/** The reason is the predicate of a sentence; `null` if the token is strong enough. */
+/** Returns why a token is too weak, as the predicate of a sentence; `null`: it is strong enough. */
 export const adminTokenWeakness = (token: string): string | null => weaknessOf(token, ADMIN_TOKEN_LENGTH_MIN);
 
 interface ShownCredential {
   readonly request: FastifyRequest;
-  /** The token in the Authorization header. */
+  /** Token of the Authorization header. */
   readonly bearer: string | null;
 }
 
 /**
- * Finds the owner of a credential; `null` if the credential is absent, unknown, expired or revoked. It reads the database each time, so
- * every node rejects a revoked credential at once.
+ * Finds the owner of a credential; `null`: it is absent, unknown, expired or revoked. Reads the database each time, so that every node
+ * rejects a revoked credential at once.
  */
 export type CredentialReader = (shown: ShownCredential) => Promise<Actor | null>;
 
 interface AdminAccess {
-  /** Tokens outside the database, such as the token in the environment. */
+  /** Tokens that are not in the database, such as that of the environment. */
   readonly tokens: readonly string[];
   readonly localToken: string | null;
   readonly readers: readonly CredentialReader[];
@@ -55,7 +55,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
 
   function findToken(bearer: string): Actor | null {
     const given = hashSecretText(bearer);
-    // Comparing all digests takes constant time.
+    // Compares with all digests, which takes constant time.
     const isKnown = digests.reduce((found, known) => timingSafeEqual(known, given) || found, false);
     if (!isKnown) return null;
     const isFromHere = localToken !== null && timingSafeEqual(hashSecretText(localToken), given);
@@ -75,7 +75,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     throw new GatewayError('invalidApiKey', { message: bearer === null ? HOW_TO_SEND : 'The token or key is wrong.' });
   }
 
-  /** API keys are never valid in the admin API, so they are not looked up. */
+  /** Does not look up API keys, because they are never valid in the admin API. */
   async function findOperator(request: FastifyRequest): Promise<Actor> {
     const { authorization } = request.headers;
     if (authorization !== undefined && isApiKey(readBearer(request.raw))) {
@@ -94,13 +94,13 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
     }
   }
 
-  /** @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures */
+  /** Authenticates a request. @throws GatewayError `invalidApiKey`, after a delay if the client address had too many failures */
   const identify = (request: FastifyRequest, reply: FastifyReply): Promise<Actor> =>
     enter(request, reply, () => find(request));
 
   return {
     identify,
-    /** @throws GatewayError like `identify`, and `roleNotAllowed` */
+    /** Authenticates and authorizes a request of the admin API. @throws GatewayError like `identify`, and `roleNotAllowed` */
     async enterAdmin(request: FastifyRequest, reply: FastifyReply, need: AdminNeed): Promise<Actor> {
       const actor = await enter(request, reply, () => findOperator(request));
       const refusal = refusalOfAdmin(actor, need);
@@ -108,7 +108,8 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
       return actor;
     },
     /**
-     * @param asked the account that the request names, if any
+     * Authenticates and authorizes a request of the account API.
+     * @param asked account that the request names; `null`: none
      * @throws GatewayError like `identify`, and for each refusal of `scopeOf`
      */
     async enterAccount(
@@ -125,7 +126,7 @@ export function createGuard({ tokens, localToken, readers }: AdminAccess, limits
   };
 }
 
-/** An attacker with guessed or stolen credentials causes these errors. */
+/** Errors that an attacker with guessed or stolen credentials causes. */
 const OF_CREDENTIAL: ReadonlySet<ErrorKind> = new Set(['invalidApiKey', 'networkNotAllowed', 'scopeNotAllowed']);
 
 const NOT_BY_KEY = 'API keys cannot use this address. Send an admin token, or sign in as an operator.';
@@ -140,21 +141,21 @@ const ADMIN_REFUSALS: Record<AdminRefusal, string> = {
   no_person: 'Only a signed-in operator or the command line on the machine of the gateway may use this address.',
 };
 
-/** The error does not reveal whether the account exists. */
+/** The error for an account of others. It is the same if the account does not exist. */
 export const notYourAccount = (accountId: string): GatewayError =>
-  new GatewayError('pathUnknown', { message: `You have no account ${accountId.slice(0, 100)}.` });
+  new GatewayError('pathUnknown', { message: `You do not belong to the account ${accountId.slice(0, 100)}.` });
 
 function accountError(refusal: AccountRefusal, asked: string | null): GatewayError {
   switch (refusal.reason) {
     case 'which_account':
       return invalidRequest(
-        `accountId: You have several accounts. Choose one of ${refusal.accountIds.join(', ')}.`,
+        `accountId: You belong to several accounts. Choose one of ${refusal.accountIds.join(', ')}.`,
         'accountId',
       );
     case 'other_account':
       return notYourAccount(asked ?? '');
     case 'no_account':
-      return new GatewayError('roleNotAllowed', { message: 'You have no account. Operators use the admin API.' });
+      return new GatewayError('roleNotAllowed', { message: 'You belong to no account. Operators use the admin API.' });
     case 'role':
       return new GatewayError('roleNotAllowed', { message: 'Only an owner of the account may do this.' });
     case 'no_person':

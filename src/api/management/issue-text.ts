@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The message names the expected value, and the received value if it is short. */
+/** Describes a problem: the expected value and, if it is short, the one that was received. */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
@@ -33,7 +33,7 @@ function boundOf(origin: string, input: unknown): string {
   return origin === 'array' ? ' items' : sentText(input);
 }
 
-/** A longer text could be secret, so it is not quoted. */
+/** Maximum length of a value that is quoted. A longer one could be secret. */
 const SHOWN_LENGTH_MAX = 20;
 
 function sentText(input: unknown): string {

@@ -8,14 +8,14 @@ import type { CredentialReader } from './guard.ts';
 
 interface KeyReaderDependencies {
   readonly keyStatuses: KeyStatusStore;
-  /** False for a suspended user. */
+  /** Whether a user is a member; false for a suspended user. */
   readonly isMember: (accountId: string, userId: string) => Promise<boolean>;
   readonly addresses: ClientAddresses;
   readonly clock: Clock;
 }
 
 /**
- * An API key needs the scope `account`. The other rules are those of calls, except that the account need not be verified.
+ * Authenticates an API key, which needs the scope `account`. Otherwise the rules are those of calls, but the account need not be verified.
  * @throws GatewayError if the key is invalid, not allowed from this network, or lacks the scope
  */
 export function keyReader({ keyStatuses, isMember, addresses, clock }: KeyReaderDependencies): CredentialReader {

@@ -17,8 +17,8 @@ interface ListQuery {
 const CSV_PAGE = 500;
 
 /**
- * Returns a page of a list, or the whole list after the cursor as CSV. The first page is read before anything is sent. `members`: the
- * columns; a nested member such as `usage.images` has the title `images`.
+ * Returns a page of a list as JSON, or the whole list after the cursor as CSV. The first page is read before anything is sent. `members`:
+ * the columns; a nested member such as `usage.images` has the title `images`.
  */
 export async function listOrCsv<Query extends ListQuery, Found extends Page<object>>(
   wantsCsv: boolean,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isPlainText, isStorable } from '../../lib/plain-text.ts';
 
-/** The value is percent-encoded. The gateway trusts it only in requests with the local token. */
+/** Header with the user of the command line, percent-encoded. The gateway trusts it only with the local token. */
 const HEADER = 'x-faregate-local-user';
 const LENGTH_MAX = 100;
 

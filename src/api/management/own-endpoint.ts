@@ -3,12 +3,12 @@ import type { AccountNeed } from '../../people/access.ts';
 import { type ManagementDefinition, type ManagementEndpoint, managementEndpoint } from './endpoint.ts';
 import type { AccountEntry } from './guard.ts';
 
-/** Resources that an `:id` can name. Before the endpoint runs, the server checks that the resource belongs to the account. */
+/** Resources whose id a path can contain. Before the endpoint runs, the server checks that the resource belongs to the account. */
 export type OwnedResource = 'key' | 'call' | 'webhook';
 
-/** `run` must not read or change anything outside the scope in its context. */
+/** An endpoint of the account API. `run` must not read or change anything outside of the scope in its context. */
 export interface AccountEndpoint extends ManagementEndpoint<AccountNeed, AccountEntry> {
-  /** `null` if the path has no `:id`, or if the endpoint searches only its own account. */
+  /** Kind of resource of the `:id`; `null`: the path has none, or the endpoint searches only in its own account. */
   readonly resource: OwnedResource | null;
 }
 
@@ -20,7 +20,7 @@ interface AccountDefinition<
   readonly resource?: OwnedResource;
 }
 
-/** The types of `run` follow from the schemas. */
+/** Creates an endpoint. The types of `run` follow from the schemas. */
 export function accountEndpoint<
   QuerySchema extends z.ZodType = z.ZodUnknown,
   BodySchema extends z.ZodType = z.ZodUnknown,

@@ -1,4 +1,4 @@
-/** The intersection of the parameter types of several functions. */
+/** All dependencies of several functions: the intersection of the types of their parameters. */
 export type PartsOf<Makers extends readonly ((parts: never) => unknown)[]> = Makers[number] extends (
   parts: infer Parts,
 ) => unknown

@@ -7,7 +7,7 @@ import { type ChangeSubject, LineStream, type ManagementEndpoint, type Managemen
 export interface ChangingContext {
   readonly actor: Actor;
   readonly scope?: { readonly accountId: string };
-  /** True if something has changed although the request failed. */
+  /** Whether something has changed although the request failed. */
   readonly hasChanged?: boolean;
 }
 
@@ -15,13 +15,13 @@ interface ChangeSource {
   readonly prefix: string;
   readonly clientAddress: string;
   readonly requestId: string;
-  /** The user that the command line reports. */
+  /** User that the command line reported; `null`: none. */
   readonly localUser: string | null;
 }
 
 /**
- * The entry in the audit log is written before the change and completed after it. The subject is read before and after the change, outside
- * its transaction, so the entry can include concurrent changes. Repeats and changes without effect leave no entry.
+ * Runs a change and records it in the audit log: an entry is written before and completed after it. The subject is read before and after
+ * the change, outside of its transaction, so the entry can include concurrent changes. Repeats and changes without effect leave no entry.
  * @throws the error of `run`, or of the audit log if the entry cannot be written; then nothing is changed
  */
 export async function runRecorded<Need, Context extends ChangingContext>(
@@ -104,7 +104,7 @@ function accountOf(value: object | null): string | null {
   return isRecord(value) && typeof value.accountId === 'string' ? value.accountId : null;
 }
 
-/** Actions have names such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
+/** Returns the name of an action, such as `keys.delete`, `accounts.keys.create` or `routes.drain`. */
 function actionOf({
   method,
   path,
@@ -123,7 +123,7 @@ function actionOf({
 
 export function idOf(result: object | null): string | null {
   if (!isRecord(result)) return null;
-  // A drain has no id. Its provider and model names identify it.
+  // A drain has no id: its provider and models identify it.
   const names = 'id' in result ? [result.id] : [result.provider, result.model, result.providerModel];
   return names.filter((name) => typeof name === 'string').join(' ') || null;
 }

@@ -7,31 +7,31 @@ import { AtATime } from '../../lib/fair/at-a-time.ts';
 import { findRepeatedMember } from '../../lib/json/json-repeats.ts';
 import { JsonLimitError, type JsonScanLimits, JsonSyntaxError, scanJson } from '../../lib/json/json-scan.ts';
 
-/** JSON values are counted before they are parsed. */
+/** Limits of a body. Its JSON values are counted before it is parsed. */
 interface RequestBodyLimits {
   readonly body: BodyLimits;
   readonly json: JsonScanLimits;
 }
 
-/** Authenticated callers. Their largest requests contain lists of models and networks. */
+/** Limits for authenticated callers, whose largest requests have lists of models and networks. */
 export const TENANT_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 1024 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 16, valuesMax: 20_000, membersMax: 1_000 },
 };
 
-/** Callers without a credential, who send names, passwords and links. */
+/** Limits for callers without a credential, who send names, passwords and links. */
 export const VISITOR_LIMITS: RequestBodyLimits = {
   body: { sizeBytesMax: 16 * 1024, idleTimeoutMs: 30_000 },
   json: { depthMax: 4, valuesMax: 100, membersMax: 100 },
 };
 
-/** The maximum number of concurrent bodies of one account or user, including requests that wait. */
+/** Maximum number of concurrent bodies of one account or user, including those that wait. */
 export const BODIES_MAX = 64;
 
 export interface ReceivedBody {
-  /** @throws GatewayError `invalidRequest` if the body is not JSON, or if it contains a member twice, which is ambiguous */
+  /** Parses the body. @throws GatewayError `invalidRequest` if it is no JSON, or contains a member twice */
   parse(): unknown;
-  /** It may be called several times. */
+  /** Returns the memory. May be called repeatedly. */
   release(): void;
 }
 
@@ -48,7 +48,7 @@ export class RequestBodies {
   }
 
   /**
-   * A visitor (`tenant` is `null`) may send only small bodies without encoding. Other bodies use the memory budgets.
+   * Receives a body. A visitor (`tenant` is `null`) may send only a small one without compression. Other bodies use the memory budgets.
    * @throws GatewayError like `readBody`, and `rateLimitExceeded` if the caller sends too many bodies at once
    */
   async receive(request: FastifyRequest, reply: FastifyReply, tenant: BodyTenant | null): Promise<ReceivedBody> {
@@ -74,7 +74,7 @@ function tooManyBodies(atOnceMax: number): GatewayError {
   return new GatewayError('rateLimitExceeded', {
     code: 'too_many_requests',
     message: `You have ${atOnceMax} requests with a body in flight. Send fewer at a time.`,
-    // The body stays unread, so the connection cannot be reused.
+    // The body is not read, so no other request can use the connection.
     headers: { 'retry-after': '1', connection: 'close' },
   });
 }
@@ -93,7 +93,7 @@ async function receiveJsonBody(
   return { parse: () => parseBody(held.bytes, limits.json), release: () => held.release() };
 }
 
-/** @throws GatewayError `unsupportedMediaType` if the body is encoded: a small encoded body can decode to a large one */
+/** Refuses compressed bodies, which can be small but become large. @throws GatewayError `unsupportedMediaType` */
 function requirePlain({ headers }: FastifyRequest): void {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding === 'identity') return;

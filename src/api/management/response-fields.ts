@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The format of `formatYuan`. */
+/** An amount of money in the format of `formatYuan`. */
 export const yuan = z
   .string()
   .regex(/^-?\d+(\.\d{1,9})?$/)
@@ -10,14 +10,14 @@ export const yuan = z
     examples: ['12.5'],
   });
 
-/** The format of `Date.toISOString`. */
+/** An instant in the format of `Date.toISOString`. */
 export const at = z.iso
   .datetime()
   .meta({ id: 'Instant', description: 'An instant in ISO 8601, in UTC.', examples: ['2026-11-20T12:00:00.000Z'] });
 
 export const count = z.int().min(0);
 
-/** Responses show it with the name of an actor. */
+/** Id of an actor. Responses show it next to the actor's name. */
 export const signerId = z.string().nullable().meta({
   description:
     'The id of the user or admin token; null: there is none, for example for the command line. Names are not unique.',

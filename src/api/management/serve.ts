@@ -22,13 +22,13 @@ import { type ReceivedBody, RequestBodies } from './request-body.ts';
 import { type GuessLimits, slowAttempts } from './slow-guesses.ts';
 import { StreamedLines } from './streamed-lines.ts';
 
-/** What a request beyond its caller's limits costs in the refusal throttle, which delays rejections above 20 a second. */
+/** Cost, for the refusal throttle, of a request beyond its caller's limits. The throttle delays more than 20 such refusals per second. */
 const BUSY_COST = 5;
 
 export interface ManagementChange {
   readonly by: Actor;
   readonly action: string;
-  /** Empty if the endpoint has no `:id`. */
+  /** The `:id` in the path; empty if it has none. */
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string;
@@ -36,15 +36,15 @@ export interface ManagementChange {
 
 export interface ManagementWatch extends GuessLimits {
   readonly changes: AuditLog;
-  /** Counts for the rate limits of changes. */
+  /** Counts changes for their rate limits. */
   readonly changeCounts: ChangeCounts;
   readonly onChange: (change: ManagementChange) => void;
-  /** In tests, a response that does not match its schema fails the request. */
+  /** Whether a response that does not match its schema fails the request. True in tests. */
   readonly checksResponses: boolean;
-  /** Divides processing time among callers; `null`: no limit. */
+  /** Divides processing time between callers; `null`: without limits. */
   readonly shares: TimeShares | null;
   readonly bodyBudgets: BodyBudgets | null;
-  /** The limits of one caller. By default, those of a single process. */
+  /** Limits of one caller; absent: those of a single process. */
   readonly atOnceMax?: { readonly streams: number; readonly bodies: number };
 }
 
@@ -52,14 +52,14 @@ interface ManagementTable<Need, Context extends ChangingContext, Endpoint> {
   readonly prefix: string;
   readonly kind: RequestKind;
   readonly endpoints: readonly (ManagementEndpoint<Need, Context> & Endpoint)[];
-  /** Authenticates and authorizes a request before its body is read. It can remove parameters from `query`. */
+  /** Authenticates and authorizes a request before its body is read. May remove parameters from `query`. */
   enter(
     endpoint: ManagementEndpoint<Need, Context> & Endpoint,
     request: FastifyRequest,
     reply: FastifyReply,
     query: Record<string, unknown>,
   ): Promise<Context>;
-  /** The caller that pays for the processing time; `null` for operators and for requests with other limits. */
+  /** Returns the caller whose processing time is limited; `null`: an operator, or a request with other limits. */
   tenantOf(context: Context): string | null;
 }
 
@@ -72,7 +72,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   const streamed = new StreamedLines(shares, watch.atOnceMax?.streams);
   const bodies = new RequestBodies(bodyBudgets, watch.atOnceMax?.bodies);
 
-  /** @throws GatewayError 429, after a delay, if the queue of the caller is full */
+  /** Runs work within its caller's share of time. @throws GatewayError 429, after a delay, if the caller's queue is full */
   async function inShare<Result>(
     tenant: string | null,
     work: (time: WorkTime | null) => Promise<Result>,
@@ -92,7 +92,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     }
   }
 
-  /** @throws GatewayError 429, before anything is written, if the actor or its account makes too many changes */
+  /** Counts a change. @throws GatewayError 429, before anything is written, if the actor or its account makes too many */
   async function countChange({ method }: Pick<ManagementEndpoint<Need, Context>, 'method'>, context: Context) {
     const accountId = context.scope?.accountId ?? null;
     const counted = countedChange(context.actor, accountId, method === 'DELETE', kind === 'admin');
@@ -139,10 +139,10 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    // Responses contain private data and one-time secrets.
+    // Responses contain private data and secrets that are shown once, so nobody may cache them.
     reply.header('cache-control', 'no-store');
     const query = { ...(request.query as Record<string, unknown>) };
-    // The caller is not known yet. All networks of one home connection share a queue, so several networks give no advantage.
+    // The caller is not known yet. All networks of a home connection use one queue, so that having several gives no advantage.
     const network = `network ${addresses.lineOf(request.raw)}`;
     const context = await asTenant(network, () => enter(endpoint, request, reply, query));
     const id = idInPath(request);
@@ -183,7 +183,7 @@ export function serveManagement<Need, Context extends ChangingContext, Endpoint>
   for (const address of groupMethods(served)) app.servedAddresses.add(address);
 }
 
-/** The caller that is charged for the memory of a body; `null` for visitors. Operators can use all free memory, accounts only a share. */
+/** Returns the caller whose share of memory a body uses; `null` for visitors. Operators can use all free memory, accounts only a share. */
 function bodyTenantOf({ actor }: ChangingContext, tenant: string | null): BodyTenant | null {
   if (actor.kind === 'visitor') return null;
   return { accountId: tenant ?? 'operators', isOnlyAccount: tenant === null };
@@ -193,19 +193,19 @@ function textTenantOf(context: ChangingContext, tenant: string | null, network: 
   return bodyTenantOf(context, tenant) ?? { accountId: network, isOnlyAccount: false };
 }
 
-/** Throttles these rejections. */
+/** Whether an error is one of those that are throttled. */
 function isTooMany(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 'too_many_requests' || error.code === TOO_MANY_CHANGES);
 }
 
-/** @throws GatewayError 404 if the database cannot store these characters */
+/** Returns the `:id` of the path. @throws GatewayError 404 if the database cannot store its characters */
 function idInPath(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (!isStorable(id)) throw new GatewayError('pathUnknown');
   return id;
 }
 
-/** @throws if the response does not match the endpoint's status or schema */
+/** Checks a response. @throws if it does not match the endpoint's status or schema */
 function checkResponse(
   {
     method,

@@ -4,16 +4,16 @@ import type { ClientAddresses } from '../../http/client-address.ts';
 import type { RefusalThrottle } from '../../http/refusal-throttle.ts';
 import { PasswordsBusyError } from '../../people/passwords.ts';
 
-/** Guesses are counted per home connection: an IPv6 /56 or an IPv4 address. */
+/** Limits of guesses by home connection: an IPv6 /56 network or an IPv4 address. */
 export interface GuessLimits {
   readonly addresses: ClientAddresses;
   readonly throttle: RefusalThrottle;
 }
 
-/** What a guess costs in the refusal throttle, which delays rejections above 20 a second. */
+/** Cost of a guess for the refusal throttle, which delays more than 20 of them per second. */
 const GUESS_COST = 5;
 
-/** Resolves when a refusal may be sent. `what`: each kind of refusal is counted separately. */
+/** Resolves when a refusal may be sent. `what`: its kind; each kind is counted separately. */
 export async function slowGuesses(
   { addresses, throttle }: GuessLimits,
   what: 'admin' | 'attempt',
@@ -21,11 +21,11 @@ export async function slowGuesses(
   reply: FastifyReply,
 ): Promise<void> {
   const isSlowed = await throttle.hold(`${what} ${addresses.lineOf(request.raw)}`, GUESS_COST);
-  // Too many responses are delayed already. This response is sent at once, but the client must reconnect.
+  // If too many responses are delayed already, this one is sent at once, but the client must connect again.
   if (!isSlowed) reply.header('connection', 'close');
 }
 
-/** Delays the refusal if there were too many attempts to sign in or use a link. */
+/** Delays the refusal of too many attempts to sign in or to use a link. */
 export async function slowAttempts<Result>(
   limits: GuessLimits,
   request: FastifyRequest,
@@ -40,7 +40,7 @@ export async function slowAttempts<Result>(
   }
 }
 
-/** A full queue of passwords to hash is treated like too many attempts. */
+/** Whether an error means too many attempts. A full queue of passwords to hash does, too. */
 function isAttemptTooMany(error: unknown): boolean {
   return (
     error instanceof GatewayError && (error.code === 'too_many_attempts' || error.cause instanceof PasswordsBusyError)

@@ -3,10 +3,10 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { AtATime } from '../../lib/fair/at-a-time.ts';
 import type { TimeShares } from '../../lib/fair/time-shares.ts';
 
-/** The maximum number of concurrent streams of one caller. Each buffers data that its client has not read yet. */
+/** Maximum number of concurrent streams of one caller. Each one has data in memory that its client has not read yet. */
 export const STREAMS_MAX = 4;
 
-/** A chunk is produced when the client needs it. The work for it waits in the queue of the caller. */
+/** Streams lines. A chunk is produced once the client needs it. The work for it waits in the queue of the caller. */
 export class StreamedLines {
   readonly #shares: TimeShares | null;
   readonly #atOnceMax: number;
@@ -19,7 +19,7 @@ export class StreamedLines {
   }
 
   /**
-   * The first chunk is produced now, in the slot of the request. `tenant`: the caller; `null`: no queue.
+   * Begins a stream. Its first chunk is produced now, in the slot of the request. `tenant`: the caller; `null`: no queue.
    * @throws GatewayError `rateLimitExceeded` if the caller has too many streams
    */
   async begin(chunks: AsyncIterable<string>, tenant: string | null): Promise<AsyncIterable<string>> {
@@ -31,7 +31,7 @@ export class StreamedLines {
     const next = closing(() => all.next(), close);
     const first = await next();
     let isFirst = true;
-    // The stream counts until it ends or is abandoned, even if its client never reads.
+    // The stream counts until it ends or is abandoned, even if its client reads nothing.
     return {
       [Symbol.asyncIterator]: () => ({
         next() {

@@ -11,7 +11,7 @@ import { at, count, listOf, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
 
-/** A hundred million yuan: sums of the ledger cannot overflow. */
+/** Maximum amount: a hundred million yuan, so that sums of the ledger cannot overflow. */
 const AMOUNT_NANO_MAX = 100_000_000n * 1_000_000_000n;
 
 export const amountYuan = z
@@ -41,7 +41,7 @@ const boundedText = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(200, 'At most 200 characters.'),
 );
 
-/** White space around the text is removed. */
+/** A short text. White space around it is removed. */
 export const shortText = z
   .string({ error: 'Expected text.' })
   .trim()
@@ -51,7 +51,7 @@ export const filterText = boundedText;
 
 const EXPECTED_INSTANT = 'Expected an instant in ISO 8601, such as 2026-11-20T12:00:00Z.';
 
-/** Years above 9999 have no common form in ISO 8601. */
+/** An instant. Years after 9999 have no common form in ISO 8601. */
 export const instant = z.iso
   .datetime({ offset: true, error: EXPECTED_INSTANT })
   .transform((text) => new Date(text))
@@ -62,7 +62,7 @@ export const page = {
   cursor: filterText.optional(),
 };
 
-/** A full page has a cursor for the next one. */
+/** Converts items to a page. A full page has a cursor for the next one. */
 export function toPage<Item>(
   data: readonly Item[],
   limit: number,
@@ -137,7 +137,7 @@ function maximaToWire({ requestsMax, tokensMax }: RateMaxima) {
   return { requestsPerMinute: requestsMax, tokensPerMinute: tokensMax };
 }
 
-/** The id needs no column, because it is derived from the account and the number of the entry. */
+/** Returns the id of a ledger entry. It needs no column: it follows from the account and the number of the entry. */
 export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }

@@ -24,7 +24,7 @@ const membership = z.strictObject({ userId: shortText, role: accountRole });
 const changedMember = memberChange.extend({ userId: shortText });
 const removedMember = z.strictObject({ userId: shortText, ...keysOfRemoved });
 
-/** Operators may remove even the last owner. */
+/** Endpoints for members. Operators may remove even the last owner. */
 export function accountMemberEndpoints(dependencies: AccountMemberDependencies): AdminEndpoint[] {
   const { members, accounts, clock } = dependencies;
   const keeper = memberKeeper(dependencies);

@@ -18,7 +18,7 @@ import { accountRole } from '../sessions/fields.ts';
 import { peopleError } from '../sessions/people-errors.ts';
 import { userStatus } from '../sessions/wire.ts';
 
-/** Members of an account, and the limits on all keys of a member together, for both APIs. */
+/** Manages members of an account, and the limits on all keys of a member together, for both APIs. */
 
 export interface MemberKeeperDependencies {
   readonly members: MembershipStore;
@@ -47,7 +47,7 @@ export const memberResponse = z
   .meta({ id: 'Member' });
 export type MemberResponse = z.infer<typeof memberResponse>;
 
-/** `null` removes a limit; an absent field leaves it unchanged. */
+/** A change of a member. `null` removes a limit; an absent field leaves it unchanged. */
 export const memberChange = z.strictObject({
   role: accountRole.optional(),
   ...askedLimits,
@@ -61,7 +61,7 @@ export const keysOfRemoved = {
 
 type AskedKeys = z.infer<z.ZodObject<typeof keysOfRemoved>>;
 
-/** For the audit log; `null`: the keys were kept. */
+/** What the audit log says about the keys of a removed member; `null`: they were kept. */
 export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
   keysTo === undefined ? (keys === 'keep' ? null : { areKeysRevoked: true }) : { keysTo };
 
@@ -108,11 +108,11 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
       return toPage(await toWires(accountId, found), limit, ({ userId }) => userId);
     },
 
-    /** The user may have left the account. */
+    /** Limits of a user; none if the user has left the account. */
     limitsOf: async (accountId: string, userId: string | null) =>
       (await limitsOf(accountId, userId === null ? [] : [userId]))(userId ?? ''),
 
-    /** `keepsOwner`: the last owner keeps the role. */
+    /** `keepsOwner`: the last owner cannot lose this role. */
     async change(
       accountId: string,
       userId: string,

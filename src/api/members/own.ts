@@ -31,7 +31,7 @@ interface MemberDependencies extends MemberKeeperDependencies {
 }
 
 const invitation = z.strictObject({
-  /** The link is sent to this address, and a new user signs in with it. Without it, the owner passes the link on. */
+  /** Address to which the link is sent, and with which a new user signs in. Without it, the owner passes the link on. */
   email: emailAddress.nullish(),
   role: accountRole.default('member'),
 });

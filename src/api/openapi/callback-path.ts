@@ -2,7 +2,7 @@ import { adminEnvelope } from '../../errors/envelopes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { operationIdOf, type PlacedOperation, pathParameters } from './operation.ts';
 
-/** OpenID providers redirect browsers to this address. */
+/** Describes the address to which OpenID providers redirect browsers. */
 export function callbackOperation(prefix: string, errors: ErrorResponses): PlacedOperation {
   const path = `${prefix}/oidc/:id/callback`;
   return {
@@ -16,7 +16,8 @@ export function callbackOperation(prefix: string, errors: ErrorResponses): Place
       parameters: pathParameters(path, { type: 'string', minLength: 1 }),
       responses: {
         302: {
-          description: 'To `returnTo`, signed in, or to `/console#/sign-in?error=…` with the reason.',
+          description:
+            'After a sign-in, redirects to `returnTo`; after an error, to `/console#/sign-in?error=…` with the reason.',
           headers: { location: { schema: { type: 'string' } } },
         },
         ...errors.of([404], adminEnvelope),

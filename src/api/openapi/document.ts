@@ -48,7 +48,7 @@ export function describeApi({ publicTable, managementTables }: DocumentedAddress
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // A URL relative to this document is correct behind any proxy.
+    // Relative to this document, so that the URL is right behind any proxy.
     servers: [{ url: '/', description: 'This gateway' }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? name.replace(/^(\w+): /, 'The $1 API: /') })),
     paths: byPath(operations),

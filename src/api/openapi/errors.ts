@@ -6,9 +6,13 @@ import type { SchemaCollection } from './json-schema.ts';
 const code = z.string().meta({ description: 'The error code, for programs. See `docs/errors.md`.' });
 const message = z.string().meta({ description: 'The error message, for people.' });
 const param = z.string().nullable().meta({ description: 'The invalid field of the request.' });
+const details = z
+  .array(z.string())
+  .optional()
+  .meta({ description: 'What the message is about, one line each, such as the problems of a text.' });
 
 const envelopes: Readonly<Record<Envelope['name'], z.ZodType>> = {
-  admin: z.strictObject({ error: z.strictObject({ code, message, param }) }).meta({ id: 'Error' }),
+  admin: z.strictObject({ error: z.strictObject({ code, message, param, details }) }).meta({ id: 'Error' }),
   chat: z
     .looseObject({
       error: z.looseObject({
@@ -59,11 +63,11 @@ export function callStatuses(envelope: Envelope): number[] {
   const statuses = Object.values(errorCatalogue).map((row) =>
     envelope.name === 'messages' && 'messagesStatus' in row ? row.messagesStatus : row.status,
   );
-  // 405 and 426 concern methods and upgrades rather than calls.
+  // 405 and 426 are about methods and upgrades rather than calls.
   return [...new Set<number>([...statuses, 402])].filter((status) => status !== 405 && status !== 426);
 }
 
-/** Each error response becomes a component of the document. */
+/** Creates components of the document for error responses. */
 export class ErrorResponses {
   readonly #schemas: SchemaCollection;
   readonly #kept = new Map<string, object>();
@@ -76,13 +80,13 @@ export class ErrorResponses {
     return Object.fromEntries(this.#kept);
   }
 
-  /** The statuses that every address can return are added. */
+  /** Returns responses for statuses, and for those that every address can return. */
   of(statuses: readonly number[], envelope: Envelope): { readonly [status: string]: object } {
     const all = [...new Set([...statuses, ...ANYWHERE])].sort((left, right) => left - right);
     return Object.fromEntries(all.map((status) => [status, this.#refer(String(status), WORDS[status]!, envelope)]));
   }
 
-  /** The response has the status that the provider sent. */
+  /** Returns a response with the status that the provider has sent. */
   ofProvider(envelope: Envelope): { readonly [status: string]: object } {
     const words = "The provider rejected the call. The status is the provider's.";
     return { '4XX': this.#refer('4XX', words, envelope), '5XX': this.#refer('5XX', words, envelope) };

@@ -1,6 +1,6 @@
 import type { JsonSchema, SchemaCollection } from './json-schema.ts';
 
-/** Composes an example from its members if the schema has none. `optional`: which optional members the example includes. */
+/** Returns the example of a schema; if it has none, composes one from its members. `optional`: which optional members are included. */
 export function exampleOf(
   schema: JsonSchema,
   schemas: Pick<SchemaCollection, 'resolve'>,
@@ -68,7 +68,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   firstByteMs: 240,
 };
 
-/** A name can have the id of the schema as a prefix. */
+/** Example texts by name of the member, which may be preceded by the id of the schema. */
 const TEXTS: Readonly<Record<string, string>> = {
   'Account.id': 'acct_01JD7A6K3VQ2N8',
   'Key.id': 'key_01JD7A6K3VQ2N8',

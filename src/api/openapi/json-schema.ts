@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** Draft 2020-12, as in OpenAPI 3.1. */
+/** A schema of draft 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { readonly [member: string]: unknown };
 
 const REFERENCE = '#/components/schemas/';
 
-/** Schemas with an `id` become components. */
+/** Collects schemas. Those with an `id` become components of the document. */
 export class SchemaCollection {
   readonly #kept = new Map<string, JsonSchema>();
 
@@ -20,20 +20,20 @@ export class SchemaCollection {
   }
 
   /**
-   * `input`: the form in requests, before parsing; `output`: the form in responses.
-   * @throws if two different schemas, or two different forms of a schema, have the same id
+   * Converts a schema. `input`: as in requests, before parsing; `output`: as in responses.
+   * @throws if two different schemas, or two different forms of one, have the same id
    */
   schemaOf(schema: z.ZodType, form: 'input' | 'output'): JsonSchema {
-    // Zod never makes the outermost schema a reference, so an array is converted.
+    // Converted within an array, because Zod never makes the outermost schema a reference.
     const list = z.toJSONSchema(z.array(schema), {
       io: form,
       override: ({ zodSchema, jsonSchema }) => {
-        // Zod omits examples of transformed values. These are examples of the input, so they are added.
+        // Adds examples of transformed values, which are those of the input. Zod omits them.
         const examples = z.globalRegistry.get(zodSchema)?.examples;
         if (form === 'input' && Array.isArray(examples)) jsonSchema.examples = examples;
-        // In OpenAPI, `readOnly` means that requests omit the member.
+        // In OpenAPI, `readOnly` would mean that requests omit the member.
         delete jsonSchema.readOnly;
-        // The pattern has three hundred characters; the format is enough.
+        // The pattern has three hundred characters and says no more than the format.
         if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
       },
     });

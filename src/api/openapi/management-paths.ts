@@ -104,10 +104,10 @@ function statusesOf(name: DocumentedTable['name'], { method, path, bodySchema }:
     ...[400, 401, 403],
     ...(name !== 'Admin' || method !== 'GET' || path.includes(':') ? [404] : []),
     ...(method === 'GET' ? [] : [409, 422]),
-    // These endpoints limit attempts to guess a credential.
+    // For endpoints of people, attempts to guess a credential are limited.
     ...(name === 'People' ? [429] : []),
     ...(bodySchema === null ? [] : [413, 415]),
-    // This endpoint sends a request to an OpenID provider.
+    // Only this endpoint sends a request to an OpenID provider.
     ...(path === '/oidc/:id/flows' ? [502] : []),
   ];
 }

@@ -8,7 +8,7 @@ interface Operation {
 
 export interface PlacedOperation {
   readonly method: string;
-  /** The path contains `:id`, as in the endpoint tables. */
+  /** Path with `:id`, as in the tables of endpoints. */
   readonly path: string;
   readonly operation: Operation;
 }
@@ -41,6 +41,6 @@ export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A request with a key is carried out once, however often it is sent.',
+  description: 'A request with an Idempotency-Key is carried out once, however often it is sent.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN.source, examples: ['01JD7A6K3V'] },
 } as const;

@@ -6,8 +6,8 @@ import { docsFiles } from './viewer.ts';
 const CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * The document and its viewer are public. From the configuration, they contain only the names in addresses. `addresses` is called once, at
- * the first request.
+ * Serves the document and its viewer to everybody. Of the configuration, they contain only the names in addresses. `addresses` is called
+ * once, at the first request.
  */
 export function registerOpenApi(app: FastifyInstance, addresses: () => DocumentedAddresses): void {
   serveFile(app, '/openapi.json', {

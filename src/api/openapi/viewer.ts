@@ -22,7 +22,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Without `validatorUrl: null`, the viewer would send the document to a public service. */
+/** `validatorUrl: null`, because the viewer would otherwise send the document to a public service. */
 const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#api',

@@ -17,7 +17,7 @@ export interface PlanAdminDependencies {
   readonly databaseNowMs: () => Promise<number>;
 }
 
-/** Subscriptions above this number are not counted, so that the list is fast. */
+/** Maximum to which subscriptions are counted, so that the list is fast. */
 const COUNTED_MAX = 10_000;
 
 export const planResponse = z
@@ -27,7 +27,9 @@ export const planResponse = z
     activeSubscriptions: count,
     hasMoreSubscriptions: z
       .boolean()
-      .describe('Whether there are more active subscriptions than `activeSubscriptions`, whose value is limited.'),
+      .describe(
+        'Whether there are more active subscriptions than `activeSubscriptions` says: the number is counted only up to a limit.',
+      ),
     fiveHourCalls: count,
     weeklyCalls: count,
     concurrency: count,
@@ -54,7 +56,7 @@ export const planRemainder = z
     fiveHour: z
       .strictObject({
         ...window,
-        roomAt: at.nullable().describe('When a full window admits a call again.'),
+        roomAt: at.nullable().describe('When a used-up window admits a call again.'),
         moreAt: at
           .nullable()
           .describe('When the number of remaining calls next increases; null if no calls are counted.'),

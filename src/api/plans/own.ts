@@ -59,7 +59,7 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** Minutes since midnight. If the end is before the beginning, the range crosses midnight. */
+/** A range of a day in minutes since midnight. If it ends before it begins, it crosses midnight. */
 const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
 
 const timeOfDay = z.strictObject({
@@ -91,7 +91,7 @@ const ownModels = z.strictObject({
 export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndpoint[] {
   const { accounts, ledger, periods, plans, catalog, config, clock } = dependencies;
 
-  /** `null`: all models. */
+  /** Returns the models that an actor may use; `null`: all. */
   async function allowedTo(actor: Actor): Promise<ReadonlySet<string> | null> {
     const key = actor.kind === 'api_key' ? await accounts.findKey(actor.id) : null;
     return key?.allowed.models ? new Set(key.allowed.models) : null;

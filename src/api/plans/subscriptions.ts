@@ -36,7 +36,7 @@ export async function listSubscriptions(
   return toPage(wires, limit, (wire) => wire.id);
 }
 
-/** An account has at most one active subscription. */
+/** Endpoints for subscriptions. An account has at most one that is active. */
 export function subscriptionEndpoints(dependencies: SubscriptionAdminDependencies): AdminEndpoint[] {
   const { accounts, subscriptions, planGrants, plans, databaseNowMs } = dependencies;
 

@@ -10,7 +10,7 @@ import { count, listOf, yuan } from '../management/response-fields.ts';
 import { filterText, yuanOrNull } from '../management/wire.ts';
 
 interface ProviderAdminDependencies {
-  /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
+  /** Tests a provider; `null`: there is none with this id. Absent in processes that call no providers. */
   readonly testProvider?: (
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },
@@ -37,7 +37,7 @@ export function providerEndpoints({ testProvider, listProviderModels }: Provider
     adminEndpoint({
       method: 'POST',
       path: '/providers/:id/test',
-      // A test changes nothing in the gateway, although the provider charges for its calls.
+      // A test changes nothing in the gateway, but the provider charges for its calls.
       isChange: false,
       needs: 'change',
       summary: 'Test a provider with a minimal call for each of its credentials; the gateway charges nobody',
@@ -97,7 +97,7 @@ const providerPreset = z
         missingUsage: z.literal('estimate').nullable(),
         allows: listOf(z.string()),
       }),
-    ).describe('One for each protocol of the vendor.'),
+    ).describe('One entry for each protocol of the vendor.'),
   })
   .meta({ id: 'ProviderPreset' });
 

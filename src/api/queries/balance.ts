@@ -14,7 +14,7 @@ export const balance: Query = {
     const isPositive = balanceNano > 0n;
     if (principal.seesBalance) return snapshot(isPositive, balanceNano);
     const leftNano = await sources.budgetLeftNano(principal);
-    // The smaller of budget and balance would reveal a balance that is lower than the budget.
+    // The smaller of budget and balance is not shown, because it would reveal a balance that is lower than the budget.
     return leftNano === null ? snapshot(isPositive, 0n) : snapshot(isPositive && leftNano > 0n, leftNano);
   },
 };
@@ -26,7 +26,7 @@ function snapshot(isActive: boolean, nano: bigint): QueryResponse {
 const NANO_PER_MICRO = 1_000n;
 const MICRO_PER_YUAN = 1_000_000;
 
-/** Rounded down to a millionth of a yuan, the number prints exactly and never exceeds the balance. */
+/** Rounded down to a millionth of a yuan. Such a number is printed exactly, and never exceeds the balance. */
 function toYuanNumber(amountNano: bigint): number {
   const belowMicro = ((amountNano % NANO_PER_MICRO) + NANO_PER_MICRO) % NANO_PER_MICRO;
   return Number((amountNano - belowMicro) / NANO_PER_MICRO) / MICRO_PER_YUAN;

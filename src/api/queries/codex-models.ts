@@ -2,8 +2,8 @@ import type { ModelConfig } from '../../config/schema.ts';
 import { tokenLimit } from '../../providers/catalog/catalog.ts';
 
 /**
- * The model format that Codex requests at `/v1/models?client_version=` if its provider has `auth`. `codex-rs/protocol/src/openai_models.rs`
- * of openai/codex requires these members; if one is missing, Codex discards the whole list.
+ * Describes a model as Codex expects it from `/v1/models?client_version=` if its provider has `auth`.
+ * `codex-rs/protocol/src/openai_models.rs` of openai/codex requires these members; if one is missing, Codex discards the whole list.
  */
 export function codexEntry([id, model]: readonly [string, ModelConfig]): object {
   const contextTokensMax = tokenLimit(model.contextLength);
@@ -26,7 +26,7 @@ export function codexEntry([id, model]: readonly [string, ModelConfig]): object 
   };
 }
 
-/** Codex's own instructions exist only for its vendor's models. */
+/** Instructions for Codex, which has instructions of its own only for its vendor's models. */
 const BASE_INSTRUCTIONS = `You are a coding agent in Codex CLI. You work in the user's workspace, together with the user.
 
 - Read the code that a change concerns before you change it. Follow the conventions of the repository, and what AGENTS.md files say.

@@ -3,10 +3,7 @@ import { resetHeaders } from '../../calls/relay/call-headers.ts';
 import { BALANCE_QUERY, type Query } from './query.ts';
 import { codingBalanceResponse } from './schemas.ts';
 
-/**
- * The remaining limits of the plan (contract 2.3, 4.10). The contract fixes the body, so a header says when a used-up plan can be used
- * again.
- */
+/** What remains of the plan (contract 2.3, 4.10). The contract fixes the body, so a header tells when a used-up plan can be used again. */
 export const codingBalance: Query = {
   name: BALANCE_QUERY,
   document: {

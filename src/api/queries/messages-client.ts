@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The vendor's own clients send this name, even if the configuration has another one. */
+/** The protocol's name that clients of the vendor send, even if it is configured with another one. */
 const VENDOR_NAME = 'anthropic';
 
-/** At a shared address, chat clients may send the key in both headers, but they never send a version. */
+/** Whether a request at a shared address is from a messages client. Chat clients may send the key in both headers, but never a version. */
 export function isMessagesClient(headers: IncomingHttpHeaders, messagesNames: readonly string[]): boolean {
   const hasKeyOfMessages = headers['x-api-key'] !== undefined && headers.authorization === undefined;
   return hasKeyOfMessages || messagesVersion(headers, messagesNames) !== null;
 }
 
-/** See contract 9. */
+/** Returns the version that the client asks for (contract 9); `null`: none. */
 export function messagesVersion(headers: IncomingHttpHeaders, messagesNames: readonly string[]): string | null {
   for (const name of [...messagesNames, VENDOR_NAME]) {
     const version = headers[`${name}-version`];

@@ -1,10 +1,10 @@
 import type { ModelConfig } from '../../config/schema.ts';
 
-/** Such as 2026-10-01, 20261001 and 2026-10. */
+/** A date in a name, such as 2026-10-01, 20261001 and 2026-10. */
 const DATE_IN_NAME = /(?<!\d)(20\d{2})-?(0[1-9]|1[0-2])(?:-?(0[1-9]|[12]\d|3[01]))?(?!\d)/;
 const MIDNIGHT = 'T00:00:00Z';
 
-/** In epoch milliseconds. By default, the date in the id or in a provider's name of the model; 0 if unknown, as vendors report it. */
+/** Returns when a model was released, in epoch milliseconds. Default: a date in its id or in a provider's name of it; 0 if unknown. */
 export function releasedAtMsOf(id: string, { released, routes }: Pick<ModelConfig, 'released' | 'routes'>): number {
   if (released !== undefined) return Date.parse(released + MIDNIGHT);
   for (const name of [id, ...routes.map(({ model }) => model)]) {
@@ -14,7 +14,7 @@ export function releasedAtMsOf(id: string, { released, routes }: Pick<ModelConfi
   return 0;
 }
 
-/** The manufacturer, or the owner in an id such as `deepseek-ai/DeepSeek-V3`. */
+/** Returns the owner of a model: the manufacturer, or the owner in an id such as `deepseek-ai/DeepSeek-V3`. */
 export function ownerOf(id: string, { manufacturer }: Pick<ModelConfig, 'manufacturer'>): string {
   if (manufacturer !== '') return manufacturer;
   return id.includes('/') ? id.slice(0, id.indexOf('/')) : 'unknown';

@@ -17,14 +17,14 @@ import {
 } from './schemas.ts';
 
 /**
- * Model lists and details as vendors document them. At a shared address, entries have the members that both families read; a known messages
- * client gets the messages shape. For an alias, the canonical id is returned (contract 2.6).
+ * This file has model lists and details as vendors document them. At a shared address, entries have the members of both families; a known
+ * messages client gets the messages format. For an alias, the canonical id is returned (contract 2.6).
  */
 
-/** The first version of the messages protocol with a model lifecycle. */
+/** First version of the messages protocol in which models have a lifecycle. */
 const LIFECYCLE_VERSION = '2026-10-21';
 const LIFECYCLE = 'active';
-/** Versions are dates. Other texts cannot be compared. */
+/** A version, which is a date. Other texts cannot be compared. */
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
@@ -32,12 +32,12 @@ const servesAnything = (): boolean => true;
 const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
   model.operations.includes(responses.name);
 
-/** Returns the models that an account sees at an address; `null`: all listed models. Allow-lists and the account's group can hide further models. */
+/** Returns the models that an account sees at an address; `null`: all listed ones. Allow-lists and groups can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
 
 const everything: Visible = async () => null;
 
-/** Without a plan there are no models (contract 4.8). */
+/** Models of the account's plan. Without a plan there are none (contract 4.8). */
 const inPlan: Visible = async (accountId, sources) => {
   const { plan } = await sources.subscription(accountId);
   return plan?.models ?? new Set();
@@ -58,7 +58,7 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** Some clients offer only listed names. */
+/** Entries for aliases, because some clients offer only names that are listed. */
 const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
   aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
 
@@ -73,15 +73,15 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     capabilities: null,
   };
   if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // Configured models can be called, so they are active. Model lines are not configurable.
+  // All configured models can be called, so they are active. Model lines cannot be configured.
   return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
 
 interface Client {
   readonly isOfMessages: boolean;
-  /** `null` if absent or not a date. */
+  /** Version that the client asks for; `null`: none, or not a date. */
   readonly version: string | null;
-  /** Codex sends its own version and expects its own list format. */
+  /** Whether the client is Codex, which sends its own version and expects a format of its own. */
   readonly isCodex: boolean;
 }
 
@@ -167,7 +167,7 @@ async function listedModels(view: View, visible: Visible, request: QueryRequest,
   );
 }
 
-/** Clients can filter by lifecycle stage; all configured models are `active`. */
+/** Whether a client wants active models. It can filter by stage of the lifecycle; all configured models are `active`. */
 function wantsActive(search: QueryString): boolean {
   const wanted = search['lifecycle[]'] ?? search.lifecycle;
   return wanted === undefined || [wanted].flat().includes(LIFECYCLE);

@@ -1,19 +1,19 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** The value of a repeated parameter is a list. */
+/** Parameters of a query string. The value of a repeated one is a list. */
 export type QueryString = Readonly<Record<string, unknown>>;
 
-/** The messages family defines these members. */
+/** A page with the members that the messages family defines. */
 interface Page<Item> {
   readonly data: readonly Item[];
-  /** Counts in the direction of paging. */
+  /** Whether there are more items in the direction of paging. */
   readonly has_more: boolean;
   readonly first_id: string | null;
   readonly last_id: string | null;
 }
 
 /**
- * Without a limit the page is the whole list, because chat clients request no further pages.
+ * Returns a page of a list. Without a limit, it is the whole list, because chat clients ask for no further pages.
  * @throws GatewayError `invalidRequest` for an invalid parameter or an unknown item
  */
 export function pageOf<Item extends { readonly id: string }>(items: readonly Item[], query: QueryString): Page<Item> {
@@ -21,7 +21,7 @@ export function pageOf<Item extends { readonly id: string }>(items: readonly Ite
   const after = indexOf(items, query, 'after_id');
   const before = indexOf(items, query, 'before_id');
   const asked = items.slice(after === null ? 0 : after + 1, before ?? items.length);
-  // With `before_id`, the page ends just before that item.
+  // If the request has `before_id`, the page ends just before that item.
   const data =
     before !== null && after === null ? asked.slice(Math.max(0, asked.length - limit)) : asked.slice(0, limit);
   return {

@@ -13,18 +13,18 @@ export interface QueryResponse {
 }
 
 export interface QueryRequest {
-  /** `null` at addresses that require no API key. */
+  /** Who asks; `null` at addresses that require no API key. */
   readonly principal: Principal | null;
-  /** Empty if the path has none. */
+  /** Model in the path; empty if the path has none. */
   readonly modelId: string;
   readonly headers: IncomingHttpHeaders;
   readonly search: QueryString;
 }
 
-/** Refusals of balance queries are not recorded (contract 4.10). */
+/** Operation of balance queries, whose refusals are not recorded (contract 4.10). */
 export const BALANCE_QUERY = 'balance';
 
-/** Only tests validate with these schemas. */
+/** What the OpenAPI document says of a query. Only tests validate with these schemas. */
 export interface QueryDocument {
   readonly summary: string;
   readonly tag: 'Models' | 'Balance';
@@ -32,22 +32,22 @@ export interface QueryDocument {
   readonly query: z.ZodObject | null;
 }
 
-/** The gateway answers a query itself: no provider, no reservation, no change. */
+/** An endpoint that the gateway answers itself: no provider, no reservation, no change. */
 export interface Query {
   readonly name: string;
   readonly document: QueryDocument;
-  /** @throws GatewayError if the resource does not exist or the query string is invalid. */
+  /** Answers a request. @throws GatewayError if the resource does not exist, or the query string is invalid */
   response(request: QueryRequest, sources: QuerySources): Promise<QueryResponse>;
 }
 
 export interface QuerySources {
   balanceNano(accountId: string): Promise<bigint>;
-  /** The smallest remainder of the budgets of the key and its owner; `null` without a budget. */
+  /** Returns what remains of the tightest budget of the key and its owner; `null`: they have none. */
   budgetLeftNano(key: Pick<Principal, 'accountId' | 'keyId' | 'isKeyLimited' | 'memberId'>): Promise<bigint | null>;
   publicCatalog(): PublicCatalog;
   config(): Config;
-  /** The catalog of the accounts in no group. */
+  /** Returns the catalog for accounts without a group. */
   catalog(): Catalog;
-  /** Returns the account's current plan, according to the clock of the database. */
+  /** Returns the account's current plan, by the database's clock. */
   subscription(accountId: string): Promise<CurrentPlan & { readonly nowMs: number }>;
 }

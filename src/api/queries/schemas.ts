@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Contract 2.3 to 2.6. */
+/** This file has the schemas of contract 2.3 to 2.6. */
 
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);

@@ -53,7 +53,7 @@ export const refusalResponse = z
   .meta({ id: 'Refusal' });
 export type RefusalResponse = z.infer<typeof refusalResponse>;
 
-/** The result contains only refusals of `of`, even if the query asks for others. */
+/** Reads refusals. Whatever a query asks for, its result contains only refusals of the given owner (`of`). */
 export function refusalReader(dependencies: RefusalAdminDependencies) {
   return async ({ limit, cursor, from, to, ...asked }: z.infer<typeof refusalList>, of: OwnedBy) => {
     const filter = {
@@ -94,7 +94,7 @@ export async function showRefusals(
   return refusals.map((refusal) => refusalToWire(refusal, names, keyNames));
 }
 
-/** `id` is the request id, or a separate id if the row counts several refusals or has no request id. */
+/** Converts a refusal. `id` is the request id, or another id if the row counts several refusals or has no request id. */
 function refusalToWire(
   { atMs, ...refusal }: Refusal,
   names: ReadonlyMap<string, string>,

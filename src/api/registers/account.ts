@@ -20,11 +20,11 @@ import { ownWebhookEndpoints } from '../webhooks/own.ts';
 
 interface Owner {
   readonly accountId: string;
-  /** The user who owns the key or created the resource with it; `null` if the resource belongs to the account as a whole. */
+  /** The user who owns the key, or who created the resource with it; `null`: the resource belongs to the account as a whole. */
   readonly userId: string | null;
 }
 
-/** `null` if the resource does not exist. */
+/** For each kind of resource: returns the owner of a resource; `null`: it does not exist. */
 type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner | null>>>;
 
 const RESOURCES = [
@@ -67,16 +67,16 @@ export function registerAccount(
   );
 }
 
-/** Every endpoint accepts `accountId`, to select an account. */
+/** Removes `accountId`, with which every endpoint can select an account, from the query. Returns it; `null`: absent. */
 function takeAccountId(query: Record<string, unknown>): string | null {
   const { accountId } = query;
   delete query.accountId;
   if (accountId === undefined) return null;
-  if (typeof accountId !== 'string') throw invalidRequest('accountId: Name one account.', 'accountId');
+  if (typeof accountId !== 'string') throw invalidRequest('accountId: Send this parameter only once.', 'accountId');
   return accountId;
 }
 
-/** @throws GatewayError 404, also for a resource of another account */
+/** Checks that a resource belongs to the account. @throws GatewayError 404, also for one of another account */
 async function requireOwn(
   resource: OwnedResource,
   request: FastifyRequest,

@@ -6,6 +6,7 @@ import { callEndpoints } from '../calls/admin.ts';
 import { callCorrectionEndpoints } from '../calls/corrections.ts';
 import { unpricedEndpoints } from '../calls/unpriced.ts';
 import { catalogEndpoints } from '../catalog/admin.ts';
+import { catalogSchemaEndpoints } from '../catalog/schema.ts';
 import { changeEndpoints } from '../changes/admin.ts';
 import { configEndpoints } from '../config/admin.ts';
 import { exportEndpoints } from '../export/admin.ts';
@@ -48,6 +49,7 @@ const RESOURCES = [
   routeEndpoints,
   configEndpoints,
   catalogEndpoints,
+  catalogSchemaEndpoints,
   providerEndpoints,
   sealedSecretEndpoints,
   unpricedEndpoints,

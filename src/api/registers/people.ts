@@ -23,7 +23,7 @@ export function peopleTable(dependencies: PeopleApiDependencies): PeopleEndpoint
   ];
 }
 
-/** A page of another site can neither sign a visitor in nor use a link in the visitor's browser. */
+/** Serves the endpoints of people. A page of another site can neither sign a visitor in nor use a link in the visitor's browser. */
 export function registerPeople(
   app: FastifyInstance,
   dependencies: PeopleApiDependencies,

@@ -41,7 +41,7 @@ interface OfModel {
   readonly route: Route;
 }
 
-/** Each node has its own health of routes; drains apply to all nodes. */
+/** Endpoints for routes. Each node has its own health of routes; drains apply to all nodes. */
 export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpoint[] {
   const { health, catalog, credentialsOf, drains, clock } = dependencies;
 
@@ -75,7 +75,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
       async run({ body }, { actor }) {
         const asked = toTarget(body);
         const { by, via } = operatorOf(actor, body.by ?? null);
-        // A name with a typing error would create a drain without effect.
+        // A drain that applies to no route is refused, because a name probably has a typing error.
         if (routesOf(asked).length === 0) {
           throw invalidRequest(`No configured route goes to ${describe(asked)}.`, 'provider');
         }
@@ -105,7 +105,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
         const asked = toTarget(body);
         const drain = await drains.end(asked);
         if (drain === null) throw noSuchDrain(asked, drains.list());
-        // The response shows the routes, because other drains can still apply to some of them.
+        // The routes show whether other drains still apply to them.
         return { ...drainToWire(drain), routes: routesToWire(routesOf(drain)) };
       },
     }),
@@ -124,7 +124,7 @@ function isOf({ providerId, model, providerModel }: DrainTarget, { model: { id }
   );
 }
 
-/** Calls to these models are refused. */
+/** Returns the models whose calls are refused, because all of their routes are drained. */
 function modelsWithoutRoutes(routes: readonly OfModel[], drains: Drains): string[] {
   const models = new Set(routes.map(({ model }) => model));
   return [...models].filter(isWithoutRoutes).map(({ id }) => id);

@@ -21,7 +21,7 @@ const secretResponse = z
     status: z
       .enum(['current_key', 'earlier_key', 'unreadable'])
       .describe(
-        'Whether the first key of this node opens the secret, or another one, so that a rotation is due. `unreadable`: no key of this node opens it.',
+        'The key of this node that opens the secret. `current_key`: the first key. `earlier_key`: another one, so that the secrets should be rotated. `unreadable`: none.',
       ),
     providers: listOf(z.string()).describe(
       'The providers that use the secret now, or in a scheduled revision of the catalog.',
@@ -130,7 +130,7 @@ function toWire(secret: SecretSummary, uses: Awaited<ReturnType<SecretUses>>): S
   };
 }
 
-/** @throws GatewayError 409 if this node has no key */
+/** Awaits work that needs the key of this node. @throws GatewayError 409 if the node has no key */
 async function withKey<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

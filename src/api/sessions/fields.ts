@@ -3,7 +3,7 @@ import { storable } from '../management/storable.ts';
 
 export const emailAddress = z.email({ error: 'Expected an e-mail address.' }).max(200, 'At most 200 characters.');
 
-/** New passwords must also meet the password rules. */
+/** A password in a request. A new one must also meet the password rules. */
 export const password = storable(
   z.string({ error: 'Expected text.' }).min(1, 'Must not be empty.').max(1000, 'At most 1000 characters.'),
 );

@@ -18,22 +18,22 @@ export type LinkDependencies = SessionDependencies & {
   readonly passwords: Pick<Passwords, 'hash' | 'verify'>;
 };
 
-/** The token of the link is the only credential of these requests. */
+/** Beginning of the paths at which the token of a link is the only credential. */
 export const LINKS = '/links/';
 
-/** URLs are stored in logs and browser histories, so the token is sent in the body. */
+/** The token of a link. It is sent in the body, because URLs are in logs and browser histories. */
 export const linkToken = storable(z.string({ error: 'Expected the token of a link.' }).max(200));
 
 const lookAt = z.strictObject({ token: linkToken });
 
 const useOf = z.strictObject({
   token: linkToken,
-  /** A new user without an e-mail address signs in with this name. */
+  /** Name with which a new user without an e-mail address signs in. */
   name: shortText.optional(),
   password: password.optional(),
 });
 
-/** @throws GatewayError 404 if the link is not valid */
+/** Returns what a link is for. @throws GatewayError 404 if it is not valid */
 export async function lookAtLink(
   { links, clock }: { readonly links: Pick<LinkStore, 'look'>; readonly clock: Clock },
   token: string,
@@ -81,7 +81,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
     peopleEndpoint({
       method: 'POST',
       path: '/links/use',
-      // The id is read from the response, because the user is known only after the link is used.
+      // The id comes from the response, because the user is known only after the link is used.
       subject: { kind: 'user', responded: (response) => (response as z.infer<typeof whoAmIResponse>).user.id },
       status: 201,
       summary: 'Use a one-time link: set a password or accept an invitation, and sign in',
@@ -92,7 +92,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         const { hash, view } = await lookAtLink(dependencies, body.token);
         const use = await useFor(body, view, visit);
         const used = await links.use(hash, use, new Date(clock.nowMs()));
-        // Each failure costs a password hash, and a link can stay valid after an error.
+        // A failed use counts as an attempt: it costs a password hash, and a link can stay valid after an error.
         if (typeof used === 'string') throw linkError(used, view);
         dependencies.limits.tryWorked(visit.network);
         visit.hasChanged = true;

@@ -13,9 +13,9 @@ import { Visit } from './visit.ts';
 type PageError = OidcRefusal | 'suspended' | 'too_many_attempts';
 
 /**
- * Serves the redirect URI of OpenID providers, which OpenID Connect requests with GET. A GET that changes something is safe here, because
- * it only completes a flow that the same browser began with a POST. The response is a redirect to the console, not JSON, so the address is
- * not in the endpoint table.
+ * Serves the redirect URI of OpenID providers, which OpenID Connect requests with GET. That this GET changes something is safe, because it
+ * only completes a flow that the same browser began with a POST. The response is a redirect to the console rather than JSON, so the address
+ * is not in the endpoint table.
  */
 export function registerOidcCallback(
   app: FastifyInstance,
@@ -85,7 +85,7 @@ export function registerOidcCallback(
     if (typeof result === 'string') return result;
     const { userId, isAttached, authenticatedAtMs } = result;
     if (!isAttached && (await visit.beginSession(userId, null, authenticatedAtMs)) === null) return 'suspended';
-    // The beginning and the end of the sign-in were each counted as an attempt.
+    // There are two calls, because the beginning and the end of the sign-in were each counted as an attempt.
     limits.succeeded(null, visit.network);
     limits.succeeded(null, visit.network);
     return result;

@@ -37,11 +37,11 @@ const returnTo = z
 const flow = z
   .strictObject({
     token: linkToken.optional(),
-    /** True: the identity is added to the signed-in user. */
+    /** Whether the identity is added to the signed-in user. */
     attach: z.boolean({ error: 'Expected true or false.' }).default(false),
-    /** Required with `attach` if the user has a password. */
+    /** Password of the user. Required with `attach` if the user has one. */
     currentPassword: password.optional(),
-    /** True: the user must sign in at the provider again, even with a session there. */
+    /** Whether the user must sign in at the provider again, even with a session there. */
     again: z.boolean({ error: 'Expected true or false.' }).default(false),
     returnTo,
   })
@@ -67,7 +67,7 @@ export function oidcEndpoints(dependencies: OidcDependencies & OwnUserDependenci
     return hash;
   }
 
-  /** Adding a sign-in method requires the user's password, or a recent sign-in if there is none. */
+  /** Returns the user to whom an identity may be added. This requires the user's password or, without one, a recent sign-in. */
   async function findAttaching(visit: Visit, given: string | undefined): Promise<string> {
     const user = await visit.findUser();
     if (user === null) throw new GatewayError('invalidApiKey', { message: 'Sign in first.' });
@@ -105,7 +105,7 @@ export function oidcEndpoints(dependencies: OidcDependencies & OwnUserDependenci
       summary:
         'Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user',
       needs: 'anyone',
-      // Changes happen only when the browser returns from the provider.
+      // Nothing changes before the browser returns from the provider.
       isChange: false,
       body: flow,
       response: z.strictObject({ url: z.string().describe('Where to send the browser.'), expiresAt: at }),
@@ -155,13 +155,13 @@ export function findProvider({ oidcProviders }: Pick<OidcDependencies, 'oidcProv
   return orNotFound(oidcProviders().find((one) => one.name === name) ?? null, 'OpenID provider', name);
 }
 
-/** @throws GatewayError 429 if the network made too many attempts */
+/** Counts an attempt. @throws GatewayError 429 if the network made too many */
 async function countAttempt({ limits }: Pick<OwnUserDependencies, 'limits'>, { network }: Visit): Promise<void> {
   const waitMs = await limits.begin(null, network);
   if (waitMs > 0) throw tooManyAttempts(waitMs);
 }
 
-/** Sets the cookie that identifies the browser. @throws GatewayError 502 if the provider fails */
+/** Begins a sign-in and sets the cookie that identifies the browser. @throws GatewayError 502 if the provider fails */
 async function beginFlow(
   { oidc }: Pick<OidcDependencies, 'oidc'>,
   visit: Visit,

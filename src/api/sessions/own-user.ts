@@ -23,7 +23,7 @@ const userChange = z
   })
   .refine(({ name, email }) => name !== undefined || email !== undefined, { error: 'Send name or email.' });
 
-/** The user has just proved the password, so there are no further conditions. */
+/** Conditions of a change by the users themselves: none, because they have just proved the password. */
 const BY_ITSELF = { keepsOperator: false, confirms: false, refuse: () => null };
 
 export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpoint[] {
@@ -91,7 +91,7 @@ export function ownUserEndpoints(dependencies: OwnUserDependencies): PeopleEndpo
   ];
 }
 
-/** @throws GatewayError if `password` is not the password of the signed-in user. */
+/** Checks the password of the signed-in user. @throws GatewayError if it is wrong */
 export async function requireOwnPassword(
   dependencies: OwnUserDependencies,
   userId: string,

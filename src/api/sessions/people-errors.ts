@@ -15,7 +15,7 @@ const absent = (message: string): GatewayError => new GatewayError('pathUnknown'
 const roleNotAllowed = (message: string): GatewayError => new GatewayError('roleNotAllowed', { message });
 
 const BY_TOKEN =
-  'A token cannot grant a role to a person, or access as a person with a role. Use the console as an operator, or the command line on the machine.';
+  'An admin token cannot grant a role to a user, or create a sign-in for a user with a role. Sign in to the console as an operator, or use the command line on the machine.';
 
 function signInAgain(): GatewayError {
   return new GatewayError('roleNotAllowed', {
@@ -49,7 +49,7 @@ const ERRORS: Readonly<Record<Refusal, () => GatewayError>> = {
 
 export const peopleError = (refusal: Refusal): GatewayError => ERRORS[refusal]();
 
-/** The error does not reveal whether the name or the password was wrong. */
+/** Returns the error of a sign-in. It does not reveal whether the name or the password was wrong. */
 export function signInError(refusal: PasswordRefusal): GatewayError {
   if (refusal === 'wrong') {
     return new GatewayError('invalidApiKey', {
@@ -82,7 +82,7 @@ export function requireGoodPassword(password: string, known: readonly (string | 
   if (fault !== null) throw invalidRequest(`password: ${fault}`, 'password');
 }
 
-/** @throws GatewayError 503 if the queue of passwords to hash is full. */
+/** Awaits work that hashes a password. @throws GatewayError 503 if the queue of passwords to hash is full */
 export async function orBusy<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -15,7 +15,7 @@ interface SessionReaderDependencies {
   readonly clock: Clock;
 }
 
-/** If the request contains a token or key, the cookie is ignored. */
+/** Finds the user of a session. If the request has a token or key, its cookie is ignored. */
 export function createSessionReader({
   sessions,
   publicUrl,
@@ -31,7 +31,7 @@ export function createSessionReader({
   };
 }
 
-/** @throws GatewayError `roleNotAllowed` for a change that a page of another site may have caused */
+/** Refuses changes that a page of another site may have caused. @throws GatewayError `roleNotAllowed` */
 export function requireSameSite({ method = '', headers }: IncomingMessage, publicUrl: string | null): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];

@@ -17,7 +17,7 @@ export type SessionDependencies = PasswordChecks &
   };
 
 const signIn = z.strictObject({
-  /** The e-mail address, or the name if the user has none. */
+  /** E-mail address of the user, or the name of a user without one. */
   user: storable(z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200)),
   password,
 });
@@ -42,7 +42,7 @@ export function sessionEndpoints(dependencies: SessionDependencies): PeopleEndpo
       status: 201,
       summary: 'Sign in with an e-mail address or name and a password',
       needs: 'anyone',
-      // A sign-in is not in the audit log: the list of sessions shows it, and nothing else changes.
+      // The audit log does not record a sign-in: the list of sessions shows it, and nothing else changes.
       isChange: false,
       body: signIn,
       response: whoAmIResponse,

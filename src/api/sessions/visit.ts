@@ -23,9 +23,9 @@ export interface VisitDependencies {
 const USER_AGENT_LENGTH_MAX = 200;
 
 export class Visit {
-  /** A visitor who uses a link becomes a user. */
+  /** Who makes the request. A visitor who uses a link becomes a user. */
   actor: Actor;
-  /** A link is used up even if its user may no longer sign in. */
+  /** Whether something has changed. A link is used up even if its user may no longer sign in. */
   hasChanged = false;
   readonly #dependencies: VisitDependencies;
   readonly #request: FastifyRequest;
@@ -38,13 +38,13 @@ export class Visit {
     this.actor = actor;
   }
 
-  /** Only endpoints that require a signed-in user may read it. */
+  /** The signed-in user. Only endpoints that require one may read it. */
   get user(): UserActor {
     if (this.actor.kind !== 'user') throw new Error('this endpoint does not require a signed-in user');
     return this.actor;
   }
 
-  /** Sign-in attempts are counted by this network. */
+  /** Network by which attempts to sign in are counted. */
   get network(): string {
     return this.#dependencies.addresses.ofRequest(this.#request.raw);
   }
@@ -55,8 +55,8 @@ export class Visit {
   }
 
   /**
-   * Returns the session's id, or `null` if the user may no longer sign in. `checkedHash`: the hash that the password matched; `null` if a
-   * link has just set the password. `authenticatedAtMs`: when the user proved their identity; `null`: unknown.
+   * Begins a session. Returns its id; `null` if the user may no longer sign in. `checkedHash`: the hash that the password matched; `null`
+   * if a link has just set the password. `authenticatedAtMs`: when the user proved the identity; `null`: unknown.
    */
   async beginSession(
     userId: string,
@@ -84,7 +84,7 @@ export class Visit {
     this.#setCookie(sessionCookie.end(this.#isSecure));
   }
 
-  /** Identifies the OpenID sign-in that is pending in this browser. */
+  /** Identifies the pending OpenID sign-in of this browser; `null`: there is none. */
   get flowHandle(): string | null {
     return flowCookie.read(this.#request.raw, this.#isSecure);
   }
@@ -106,7 +106,7 @@ export class Visit {
   }
 }
 
-/** Other characters are removed, because header values can contain terminal control characters. */
+/** Returns the user agent. Header values can contain control characters for terminals, so all characters but plain ones are removed. */
 function userAgentOf({ headers }: FastifyRequest): string | null {
   const text = (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
   return text === '' ? null : text;

@@ -28,7 +28,7 @@ export const userResponse = z
       .string()
       .nullable()
       .describe(
-        'The token that created the user. When it ends, the user is suspended. null: no token created the user, or an operator confirmed the user.',
+        'The token that created the user. When the token is revoked or expires, the user is suspended. null: no token created the user, or an operator confirmed the user.',
       ),
     createdAt: at,
     lastSignInAt: at.nullable(),
@@ -40,7 +40,7 @@ export function userToWire(user: User): UserResponse {
   return shown(userResponse, user);
 }
 
-/** The link is shown only once. */
+/** A link, which is shown only once. */
 export const linkMembers = {
   link: z.string().describe('The link. It works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),

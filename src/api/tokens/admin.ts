@@ -22,7 +22,7 @@ const role = z.enum(['operator', 'auditor']);
 const scopes = z.array(z.enum(['export']));
 const newToken = z.strictObject({
   name: shortText,
-  /** By default, the lower role. A token with scopes has no role. */
+  /** Role of the token. Default: the lower one. A token with scopes has no role. */
   role: role.optional(),
   scopes: scopes.max(1).default([]),
   expiresAt: instant.nullish(),
@@ -33,7 +33,7 @@ const tokenResponse = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    role: role.nullable().describe('null: the token can only do what its scopes allow.'),
+    role: role.nullable().describe('null: the token has no role and can do only what its scopes allow.'),
     scopes: scopes.readonly(),
     prefix: z.string(),
     createdAt: at,
@@ -43,7 +43,7 @@ const tokenResponse = z
       .string()
       .nullable()
       .describe(
-        'The token that created this token. When that token ends, this one ends too. null: no token created it.',
+        'The token that created this token. When that token is revoked or expires, this one is revoked too. null: no token created it.',
       ),
     expiresAt: at.nullable(),
     revokedAt: at.nullable(),
@@ -80,7 +80,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminDep
           case 'by_token':
             throw new GatewayError('roleNotAllowed', {
               message:
-                'Only a token with the scope "export" can create another one. Create it in the console or on the machine’s command line.',
+                'Among tokens, only one with the scope "export" can create another token with that scope. Create it in the console or on the machine’s command line.',
             });
           case 'sign_in_again':
           case 'token_ended':
@@ -99,7 +99,7 @@ export function tokenEndpoints({ adminTokens, tokenMaker, clock }: TokenAdminDep
     adminEndpoint({
       method: 'GET',
       path: '/tokens',
-      summary: 'List named admin tokens, newest first, without their texts; the token of the environment is not listed',
+      summary: 'List named admin tokens, newest first, without the secrets; the token of the environment is not listed',
       query: tokenList,
       response: pageOf(tokenResponse),
       async run({ query }) {

@@ -35,14 +35,14 @@ export interface UsageAdminDependencies {
 }
 
 const EXPECTED_DAY = 'Expected a day of the billing time zone, such as 2026-11-20.';
-/** The database has no year 0. */
+/** A day. The database has no year 0. */
 const day = z.iso.date({ error: EXPECTED_DAY }).refine((text) => !text.startsWith('0000'), { error: EXPECTED_DAY });
 
 export const usageList = z.strictObject({
   ...page,
   groupBy: storable(z.string({ error: 'Expected names separated by commas, such as model,day.' }).max(200)).default(''),
   from: day.optional(),
-  /** The range ends before this day. */
+  /** The day after the last one of the range. */
   to: day.optional(),
   accountId: filterText.optional(),
   keyId: filterText.optional(),
@@ -53,7 +53,7 @@ export const usageList = z.strictObject({
 });
 
 export const statementQuery = z.strictObject({
-  /** Years of this month and the next one must have four digits, so months before 2000 are refused. */
+  /** A month. Those before 2000 are refused, because this month and the next one must have years of four digits. */
   month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
 });
 
@@ -66,7 +66,7 @@ export const usageResponse = z.strictObject({
 export type UsageResponse = z.infer<typeof usageResponse>;
 
 const CSV_PAGE = 2_000;
-/** For models of a statement, and for entries other than charges. */
+/** Maximum number of entries other than charges, and of models, in a statement. */
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
@@ -123,7 +123,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
         timezone: query.timezone,
       };
     },
-    /** `isShown`: whether the caller may see a column. */
+    /** Yields usage as CSV. `isShown`: whether the caller may see a column. */
     async *csv(query: UsageQuery, isShown: (member: string) => boolean = () => true): AsyncIterable<string> {
       const { groupBy } = query;
       const hasRevenue = hasPlanRevenue(query);
@@ -140,7 +140,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
   const { queryOf, list, csv, statement } = usageReader(dependencies);
   const { clock, localTime } = dependencies;
 
-  /** Revenue accrues daily, so the range ends with today. */
+  /** Returns tomorrow. Revenue is earned by day, so the range ends with today. */
   function dayAfterToday(): string {
     const calendar = localTime();
     return calendar.day(calendar.nextDayStartMs(clock.nowMs()));
@@ -150,10 +150,10 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
     adminEndpoint({
       method: 'GET',
       path: '/usage',
-      summary: 'Sums of usage by day, month, model, provider, account, key, status, context; also as CSV',
+      summary: 'Sums of usage by day, month, model, provider, account, key, group, status, context; also as CSV',
       query: usageList,
       response: usageResponse,
-      lines: { mediaType: 'text/csv', description: 'All groups, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },
       async run({ query: { groupBy: names, cursor, limit, ...filter }, wantsCsv }) {
         const groupBy = readDimensions(names);
         const query = { ...queryOf(groupBy, filter), earnedUntil: dayAfterToday() };
@@ -166,7 +166,7 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
       summary: 'Read an account’s statement for a month in the billing time zone; also as CSV',
       query: statementQuery,
       response: statementResponse,
-      lines: { mediaType: 'text/csv', description: 'The same as a table, if the request accepts text/csv.' },
+      lines: { mediaType: 'text/csv', description: 'The same data as CSV, if the request accepts text/csv.' },
       async run({ id, query: { month }, wantsCsv }) {
         const made = await statement(id, month);
         return wantsCsv ? LineStream.of(statementCsv(made), CSV_TYPE) : made;

@@ -1,11 +1,12 @@
 import type { Dimension } from '../../accounting/usage/group-sums-store.ts';
 
-/** Columns of usage CSV. This file has no further imports, so that the command line can load it quickly. */
+/** This file has the columns of usage as CSV. It imports nothing else, so that the command line loads it quickly. */
 
-/** The member of a row that identifies its group. */
+/** Members of a row that identify its group, by what usage is grouped by. */
 export const MEMBERS = {
   account: 'accountId',
   key: 'keyId',
+  group: 'groupId',
   month: 'month',
   day: 'day',
   model: 'model',
@@ -22,11 +23,17 @@ const AMOUNTS = [
   'costYuan',
   'planCostYuan',
   'marginYuan',
+  'marginBasisPoints',
   'balanceMarginYuan',
+  'balanceMarginBasisPoints',
   'planMarginYuan',
+  'planMarginBasisPoints',
+  'costedNetChargeYuan',
+  'costedMarginYuan',
+  'costedMarginBasisPoints',
 ] as const;
 
-/** `units`: the units with counts. */
+/** Returns the columns. `units`: those that have counts. */
 export function usageColumns(groupBy: readonly Dimension[], units: readonly string[]): string[] {
   const names = groupBy.flatMap((name) => {
     if (name === 'account') return [MEMBERS.account, 'accountName'];

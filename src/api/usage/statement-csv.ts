@@ -1,7 +1,7 @@
 import { csvOf } from '../management/list-csv.ts';
 import type { StatementResponse } from './statement-wire.ts';
 
-/** The opening balance plus all other lines equals the closing balance. All charges are one line. */
+/** Formats a statement. The opening balance plus all other lines is the closing balance. All charges are one line. */
 export function statementCsv(statement: StatementResponse): string {
   const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
   const { titles, lineOf } = csvOf(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);

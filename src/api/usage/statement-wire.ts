@@ -5,7 +5,7 @@ import { usageRowResponse } from './wire.ts';
 
 export const statementEntry = ledgerEntryResponse.omit({ balanceAfterYuan: true });
 
-/** Sums of the ledger for a month, and its calls by model. */
+/** A statement: sums of the ledger for a month, and its calls by model. */
 export const statementResponse = z
   .strictObject({
     accountId: z.string(),

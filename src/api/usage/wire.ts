@@ -11,10 +11,14 @@ import { readGroupBy } from '../management/group-by.ts';
 import { count, yuan } from '../management/response-fields.ts';
 import { yuanOrNull } from '../management/wire.ts';
 import { MEMBERS } from './columns.ts';
+import { marginBasisPoints } from './margin-share.ts';
 
 export const COUNTED_UNITS = [...shownUnits, 'images'] as const;
 
 const dimensionMembers = [...Object.values(MEMBERS), 'accountName', 'keyName', 'keyPrefix'] as const;
+
+const share = (what: string) =>
+  z.int().nullable().describe(`${what}, in basis points; null: unknown, or there is no revenue.`);
 
 export const usageRowResponse = z
   .strictObject({
@@ -37,17 +41,25 @@ export const usageRowResponse = z
       .describe('The margin of balance and plans; null: the cost of some calls or the plan revenue is unknown.'),
     balanceMarginYuan: yuan.nullable().describe('Net charge minus the cost of calls on the balance.'),
     planMarginYuan: yuan.nullable().describe('Plan revenue minus the cost of calls on plans.'),
+    marginBasisPoints: share('The margin as a share of net charge and plan revenue'),
+    balanceMarginBasisPoints: share('The balance margin as a share of the net charge'),
+    planMarginBasisPoints: share('The plan margin as a share of the plan revenue'),
+    costedNetChargeYuan: yuan.describe(
+      'The part of the net charge from days, models and providers whose calls on the balance all have a known cost.',
+    ),
+    costedMarginYuan: yuan.describe('That part of the net charge minus its cost.'),
+    costedMarginBasisPoints: share('That margin as a share of that part of the net charge'),
     callsWithoutCost: count,
     heldYuan: yuan,
     usage: z.record(z.string(), count).describe(`Counts by unit: ${COUNTED_UNITS.join(', ')}.`),
   })
   .meta({
     id: 'UsageGroup',
-    description: 'Sums of a group of calls. Contains the members of the requested dimensions.',
+    description: 'Sums of a group of calls. It has a member for each requested dimension.',
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
-/** The margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
+/** Returns the amounts of a row. The margin is known only if the cost of every call with usage is known and, for plans, the revenue. */
 function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const { chargeNano, refundNano, costNano, uncostedCalls, planCalls, planCostNano, planUncostedCalls } = row;
   const netNano = chargeNano - refundNano;
@@ -55,6 +67,8 @@ function amountsOf(row: UsageRow, hasRevenue: boolean) {
   const balanceNano = uncostedCalls > planUncostedCalls ? null : netNano - (costNano - planCostNano);
   const planNano = planUncostedCalls > 0 || revenueNano === null ? null : revenueNano - planCostNano;
   const ofPlans = planNano ?? (planCalls === 0 ? 0n : null);
+  const marginNano = balanceNano === null || ofPlans === null ? null : balanceNano + ofPlans;
+  const costedMarginNano = row.costedNetNano - row.costedCostNano;
   return {
     chargeYuan: formatYuan(chargeNano),
     refundYuan: formatYuan(refundNano),
@@ -62,16 +76,22 @@ function amountsOf(row: UsageRow, hasRevenue: boolean) {
     planRevenueYuan: yuanOrNull(revenueNano),
     costYuan: formatYuan(costNano),
     planCostYuan: formatYuan(planCostNano),
-    marginYuan: balanceNano === null || ofPlans === null ? null : formatYuan(balanceNano + ofPlans),
+    marginYuan: yuanOrNull(marginNano),
     balanceMarginYuan: yuanOrNull(balanceNano),
     planMarginYuan: yuanOrNull(planNano),
+    marginBasisPoints: marginBasisPoints(marginNano, netNano + (revenueNano ?? 0n)),
+    balanceMarginBasisPoints: marginBasisPoints(balanceNano, netNano),
+    planMarginBasisPoints: marginBasisPoints(planNano, revenueNano ?? 0n),
+    costedNetChargeYuan: formatYuan(row.costedNetNano),
+    costedMarginYuan: formatYuan(costedMarginNano),
+    costedMarginBasisPoints: marginBasisPoints(costedMarginNano, row.costedNetNano),
   };
 }
 
 export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], hasRevenue = false): UsageRowResponse {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
-    group[MEMBERS[name]] = row.group[i]!;
+    group[MEMBERS[name]] = name === 'group' ? row.group[i]! || null : row.group[i]!;
     if (name === 'account') group.accountName = row.accountName;
     if (name === 'key') Object.assign(group, { keyName: row.keyName, keyPrefix: row.keyPrefix });
   }
@@ -85,7 +105,7 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** Returns names such as `model,day` in a fixed order. `key` implies `account`. */
+/** Reads names such as `model,day`, and returns them in a fixed order. `key` implies `account`. */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
@@ -96,7 +116,7 @@ export function usageCursor({ account, after }: UsagePlace): string {
   return Buffer.from(JSON.stringify([account, after])).toString('base64url');
 }
 
-/** @throws GatewayError if the text is not a cursor of the same list */
+/** Reads a cursor. @throws GatewayError if it is not one of the same list */
 export function readUsageCursor(cursor: string, groupBy: readonly Dimension[]): UsagePlace {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'));
   const isText = (each: unknown): each is string => typeof each === 'string' && isStorable(each);

@@ -38,7 +38,7 @@ export interface AdminPeopleDependencies {
 
 const newUser = z.strictObject({
   name: shortText,
-  /** A user without an address signs in with the name. */
+  /** E-mail address of the user. A user without one signs in with the name. */
   email: emailAddress.nullish(),
   operatorRole: operatorRole.nullish(),
   memberships: z
@@ -61,7 +61,7 @@ const userList = z
   .strictObject({
     ...page,
     search: filterText.optional(),
-    /** The complete name with which the user signs in. */
+    /** Name with which the user signs in, in full. */
     signInName: filterText.optional(),
     operators: z.enum(['true']).optional(),
   })
@@ -98,7 +98,7 @@ export function userEndpoints(dependencies: AdminPeopleDependencies): AdminEndpo
         const id = ids.next('usr');
         const { name, email = null, operatorRole = null, memberships } = body;
         const nowMs = clock.nowMs();
-        // A new auditor needs no check: if a token created the auditor, the end of the token suspends the auditor.
+        // Only operators are checked. If a token created an auditor, the end of the token suspends the auditor.
         const ungiven = refusalOfGrant(actor, operatorRole === 'operator' ? operatorRole : null, nowMs);
         if (ungiven !== null) throw peopleError(ungiven);
         const refusal = await users.insert({
@@ -162,7 +162,7 @@ export function userEndpoints(dependencies: AdminPeopleDependencies): AdminEndpo
       path: '/users/:id/confirm',
       needs: 'operator_person',
       subject,
-      summary: 'Confirm a user that a token created, so that the token’s end does not suspend the user',
+      summary: 'Confirm a user that a token created: the user stays active when the token is revoked or expires',
       response: userResponse,
       async run({ id }) {
         if (!(await users.confirm(id))) throw notFound('user', id);

@@ -48,7 +48,7 @@ interface VoucherAdminDependencies {
 }
 
 const BATCH_MAX = 10_000;
-/** Each batch on a page costs a count of its redemptions. */
+/** Maximum number of batches on a page, because the redemptions of each one are counted. */
 const BATCHES_MAX = 50;
 
 const newBatch = z
@@ -153,7 +153,7 @@ export function voucherEndpoints(dependencies: VoucherAdminDependencies): AdminE
       async run({ body: { code } }) {
         const codeHash = hashVoucherCode(code);
         const batch = await vouchers.findByCode(codeHash);
-        // The code could be another secret that was entered by mistake, so it is not quoted.
+        // The error does not quote the code, which could be another secret that was entered by mistake.
         if (batch === null) throw new GatewayError('pathUnknown', { message: 'There is no such voucher.' });
         const redemption = await redemptions.find(codeHash);
         const names = await accountNamesOf(accounts, redemption === null ? [] : [redemption]);

@@ -12,7 +12,7 @@ interface OwnVoucherDependencies {
   readonly voucherGuesses: VoucherGuesses;
 }
 
-/** Members may redeem too, because a redemption only adds value. */
+/** Endpoints for vouchers. Members may redeem too, because this only adds value. */
 export function ownVoucherEndpoints({ redeemer, voucherGuesses }: OwnVoucherDependencies): AccountEndpoint[] {
   return [
     accountEndpoint({

@@ -6,7 +6,7 @@ import { conflict, notFound, unprocessable } from '../management/endpoint.ts';
 
 const NO_CODE = 'This is not a voucher code, or it is mistyped. Expected 20 letters and digits such as 7KQ2M-X0T4B-….';
 
-/** The checksum of the code detects typing errors without a lookup or an audit log entry. */
+/** A voucher code. Its check character detects typing errors without a database query or an entry in the audit log. */
 export const voucherCodeBody = z
   .strictObject({
     code: z.string({ error: NO_CODE }).transform((typed, context) => {
@@ -20,7 +20,7 @@ export const voucherCodeBody = z
 
 const ERRORS: Readonly<Record<RedeemRefusal, (accountId: string) => GatewayError>> = {
   unknown_account: (accountId) => notFound('account', accountId),
-  // A code that another account has redeemed causes the same error, which does not reveal that the code exists.
+  // A code that another account has redeemed gets this error too, so that nobody learns that it exists.
   unknown_code: () =>
     new GatewayError('pathUnknown', { message: 'There is no such voucher, or it can no longer be redeemed.' }),
   expired: () => conflict('This voucher has expired.'),

@@ -51,7 +51,7 @@ const ownMembers = {
   redeemedAt: at,
   entryId: z.string().nullable().describe('The ledger entry, if an amount was added.'),
   subscriptionId: z.string().nullable().describe('The subscription that was created or renewed.'),
-  subscriptionEndsAt: at.nullable().describe('The end of that subscription.'),
+  subscriptionEndsAt: at.nullable().describe('The end of the created or renewed subscription.'),
 };
 
 export const ownRedemptionResponse = z.strictObject(ownMembers).meta({ id: 'OwnVoucherRedemption' });
@@ -104,7 +104,7 @@ export function redemptionToWire(
   accountNames: ReadonlyMap<string, string>,
 ): RedemptionResponse {
   const { accountId, batchId, redeemedBy } = redemption;
-  // Accounts are never deleted, so a name is always found.
+  // Accounts are never deleted, so the name is always found.
   const accountName = accountNames.get(accountId) ?? accountId;
   const redeemedById = signerIdOf(redeemedBy);
   return { ...ownRedemptionToWire(redemption), accountName, batchId, redeemedBy, redeemedById };

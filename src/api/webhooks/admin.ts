@@ -20,7 +20,7 @@ const newEndpoint = z.strictObject({ ...newWebhook, accountId: filterText.nullis
 const change = z.strictObject({ ...webhookChange, events: operatorEvents });
 const list = z.strictObject({ ...page, accountId: filterText.optional() });
 
-/** Webhook endpoints of operators get all notices, those of an account only its own. */
+/** Endpoints for webhooks. Those of operators get all notices, those of an account only its own. */
 export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminEndpoint[] {
   const keeper = webhookKeeper(dependencies);
 
@@ -72,7 +72,7 @@ export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminE
   ];
 }
 
-/** An account's endpoint gets only some kinds of notices. */
+/** Checks the kinds of notices, because a webhook of an account gets only some of them. */
 function requireKinds(accountId: string | null, events: readonly string[] | null): void {
   if (accountId === null || events === null) return;
   const other = events.find((kind) => !(ACCOUNT_KINDS as readonly string[]).includes(kind));

@@ -10,7 +10,7 @@ type Row<Query extends z.ZodType, Body extends z.ZodType, Response extends z.Zod
   'needs'
 >;
 
-/** Both APIs share these endpoints; only the fields that can be changed differ. */
+/** Endpoints for a webhook, which both APIs have. Only the fields that can be changed differ. */
 export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
   keeper: ReturnType<typeof webhookKeeper>,
   make: <

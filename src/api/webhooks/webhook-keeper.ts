@@ -48,13 +48,13 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminDependen
       const deliveries = await webhooks.listDeliveries(id, cursor ?? null, limit);
       return toPage(deliveries.map(deliveryToWire), limit, ({ noticeId }) => noticeId);
     },
-    /** @throws GatewayError 404 if the endpoint does not exist; 429 if the limit of tests is reached */
+    /** Sends a test. @throws GatewayError 404 if the webhook does not exist; 429 if there were too many tests */
     async test(id: string): Promise<QueuedResponse> {
       const noticeId = await webhooks.test(requireActive(await find(id)));
       if (noticeId !== null) return { noticeId };
       throw tooManySends();
     },
-    /** @throws GatewayError 404 if the endpoint does not exist or the notice was never sent to it; 429 like `test` */
+    /** Sends a notice again. @throws GatewayError 404 if the webhook does not exist or never got the notice; 429 like `test` */
     async redeliver(id: string, noticeId: string): Promise<QueuedResponse> {
       const redelivery = await webhooks.redeliver(requireActive(await find(id)), noticeId);
       if (redelivery === 'too_many') throw tooManySends();
@@ -90,7 +90,7 @@ function createdToWire(
   }
 }
 
-/** The error of a refused address names the field. */
+/** Converts the error of a refused address, so that it names the field. */
 async function withTarget<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -107,7 +107,7 @@ function requireActive(endpoint: WebhookEndpoint): WebhookEndpoint {
 
 function tooManySends(): GatewayError {
   return new GatewayError('rateLimitExceeded', {
-    message: `${ASKED_SENDS_A_MINUTE} tests and resent notices per minute are allowed. Try again later.`,
+    message: `At most ${ASKED_SENDS_A_MINUTE} notices may be tested or resent per minute. Try again later.`,
     headers: { 'retry-after': '60' },
   });
 }

@@ -29,7 +29,8 @@ export class IdempotentCalls {
   }
 
   /**
-   * True if a call with this key runs or has a stored response. Repeats are served even if the account has reached a limit.
+   * Whether the request repeats a call, which still runs or has a stored response. Repeats are served even if the account has reached a
+   * limit.
    * @throws GatewayError `databaseDown`
    */
   async isRepeat(
@@ -101,7 +102,10 @@ export class IdempotentCalls {
 
 const storedKey = (idempotencyKey: string): string => hash('sha256', idempotencyKey, 'base64url');
 
-/** @throws GatewayError the stored failure; `conflict` without a stored response; `overloaded` if there is no memory to send it */
+/**
+ * Sends a stored response again.
+ * @throws GatewayError the stored failure; `conflict` without a stored response; `overloaded` if there is no memory to send it
+ */
 function sendAgain(
   client: Client,
   { head, body }: StoredResponse,

@@ -21,7 +21,7 @@ export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
 
 type CallHeaders = Readonly<Partial<Record<(typeof CALL_HEADER_NAMES)[number], string>>>;
 
-/** Amounts are in yuan (`docs/calls.md`). `chargeNano` is `null` while unknown, and on plans. */
+/** Headers with the call's id, charge and remaining funds, in yuan. `chargeNano` is `null` if the charge is unknown, and on plans. */
 export function callHeaders(callId: string, chargeNano: bigint | null, remaining: Remaining): CallHeaders {
   const headers: Writable<CallHeaders> = chargeHeaders(callId, chargeNano);
   if (remaining === null) return headers;
@@ -32,13 +32,13 @@ export function callHeaders(callId: string, chargeNano: bigint | null, remaining
 
 type Writable<Headers> = { -readonly [Name in keyof Headers]: Headers[Name] };
 
-/** These headers are valid in every repeat of a response. */
+/** Headers that are also valid when the same response is sent again. */
 export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHeaders {
   if (chargeNano === null) return { 'x-faregate-call-id': callId };
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
-/** Such as `day=0.31/5, member-month=12.4/100`: spent amount and cap in yuan. The spent amount includes this call's charge. */
+/** Builds a header such as `day=0.31/5, member-month=12.4/100`: spent amount and cap in yuan. The amount includes this call's charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
   const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {

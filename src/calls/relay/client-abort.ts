@@ -1,8 +1,8 @@
 /**
  * What happens to a provider's stream when its client has left (`docs/client-aborts.md`):
  *
- *   the client leaves ─▶ awaitingEnd         if the stream is read to its end: images, and `drain`
- *                     ▶ awaitingRest        if an end of the output has arrived: the usage follows
+ *   the client leaves ─▶ awaitingEnd         if the stream is always read to its end: images, and models with `drain`
+ *                     ▶ awaitingRest        if the output is complete and only usage is missing
  *                     ▶ awaitingFirstEvent  if nothing has arrived: the provider processes the prompt
  *                     ▶ cancelled           otherwise
  *   awaitingFirstEvent ── an event ─▶ awaitingRest, cancelled
@@ -21,7 +21,7 @@ export type OnClientAbort = 'cancel' | 'drain';
 /** Limits on reading a stream after its client has left. */
 export interface AbortLimits {
   readonly restMs: number;
-  /** Counted in addition to the bytes received before, because the end of a stream may repeat all of them. */
+  /** Maximum bytes that are read after the client left, such as a terminal event that repeats the whole output. */
   readonly restBytes: number;
 }
 
@@ -35,7 +35,7 @@ export class ClientAbort {
   #bytesMax = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `receivedBytes`: the size of the stream before the client left. */
+  /** @param receivedBytes size of the stream when the client left */
   constructor(
     progress: StreamProgress,
     receivedBytes: number,
@@ -53,7 +53,7 @@ export class ClientAbort {
     return this.#state!;
   }
 
-  /** `receivedBytes`: the size of all chunks. */
+  /** @param receivedBytes size of the stream so far */
   received(receivedBytes: number): void {
     if (receivedBytes > this.#bytesMax) this.#enter('cancelled', receivedBytes);
     else if (this.#state === 'awaitingFirstEvent') this.#enter(this.#afterProgress(), receivedBytes);

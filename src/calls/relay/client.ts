@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 
-/** Some readers drop an error event if the connection closes at once. */
+/** Wait before a broken connection is closed. Some clients drop an error event if the connection closes at once. */
 const CUT_AFTER_MS = 100;
 
-/** The gateway's own headers are read when the response begins. */
+/** Headers that the gateway adds to a response. They are read when the response begins. */
 export interface ShownHeaders {
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent with a success whose provider does not report its own limits. */
+  /** Headers with rate limits, for a success whose provider does not report its own limits. */
   readonly rateHeaders: Readonly<Record<string, string>> | null;
 }
 
@@ -31,7 +31,7 @@ export class Client {
   constructor(response: ServerResponse, errors: StreamErrors) {
     this.#response = response;
     this.#errors = errors;
-    // Keeping the listener is cheaper than removing it.
+    // The listener stays for the life of the response, because removing it costs more.
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) this.#onGone?.();
     });
@@ -41,13 +41,13 @@ export class Client {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 
-  /** If the client has left already, the listener runs at once. It replaces an earlier one. */
+  /** Sets the listener for a client that leaves, instead of an earlier one. If the client has already left, it is called at once. */
   onGone(listener: () => void): void {
     this.#onGone = listener;
     if (this.isGone) listener();
   }
 
-  /** The listener runs when the response was sent or the client has left. */
+  /** The listener is called once the response was sent or the client has left. */
   onClosed(listener: () => void): void {
     if (this.#response.closed) listener();
     else this.#response.once('close', listener);
@@ -68,7 +68,7 @@ export class Client {
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
   }
 
-  /** The listener runs when the client has read everything that was written. It replaces an earlier one. */
+  /** Sets the listener for a client that has read everything written so far, instead of an earlier one. */
   onDrained(listener: () => void): void {
     this.#onDrained = listener;
   }
@@ -86,7 +86,7 @@ export class Client {
     if (this.#response.destroyed) return true;
     this.chunks++;
     if (this.#response.write(bytes)) return true;
-    // Most clients keep up and need no listener.
+    // The listener is added at the first need: most clients read fast enough.
     if (!this.#awaitsDrain) this.#response.on('drain', () => this.#onDrained?.());
     this.#awaitsDrain = true;
     return false;
@@ -101,7 +101,7 @@ export class Client {
     this.#response.end(bytes);
   }
 
-  /** The client notices the failure, because the response is truncated. */
+  /** Closes the connection without the last chunk, so the client notices the failure. */
   breakOff(): void {
     this.#response.destroy();
   }
@@ -116,9 +116,9 @@ export class Client {
     else this.#response.end();
   }
 
-  /** The last chunk is omitted. */
+  /** Closes the connection after a short wait, without the last chunk. */
   #cut(): void {
-    // The client has not left: the gateway closes the connection.
+    // The gateway closes the connection, so this is not a client that left.
     this.#onGone = null;
     const response = this.#response;
     if (response.destroyed) return;

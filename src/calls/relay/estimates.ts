@@ -22,7 +22,7 @@ import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import type { UpstreamRequest } from '../../providers/upstream/exchange.ts';
 import type { Call } from '../call.ts';
 
-/** Counts tokens in another thread. Throws if the thread has no capacity. */
+/** Counts tokens in another thread. @throws if that thread has no capacity */
 type CountInput = (kind: BodyKind, body: Buffer, tenant: Tenant) => Promise<Count>;
 
 export interface EstimateDependencies {
@@ -50,18 +50,18 @@ export async function estimateInput(
 
 export interface WrittenSize {
   readonly sizeBytes: number;
-  /** The number of images embedded in the text. */
+  /** The number of images that the text contains. */
   readonly pictures: number;
 }
 
-/** A response is parsed only where needed. */
+/** A complete response, whose text is only read if necessary. */
 interface WholeResponse {
   readonly response: ReadResponse;
-  /** Reads all text of the response. This is needed only if usage is missing or in doubt. */
+  /** Measures all text of the response. This is necessary only if usage is missing or in doubt. */
   written(): WrittenSize;
 }
 
-/** Finds reported usage that cannot be true. Operations whose output is neither text nor results, such as images, are not checked. */
+/** Returns which reported token counts cannot be true. Operations with other output than text or results are not checked. */
 export function doubtsOfWhole(
   usage: Usage,
   { response, written }: WholeResponse,
@@ -108,8 +108,8 @@ export async function usageOfWhole(
 }
 
 /**
- * Estimates usage that is missing or cannot be true, up to the reservation. Other facts, such as tool uses, are read as if the provider had
- * reported the estimated tokens. `null`: responses of this kind are not charged.
+ * Estimates usage that is missing or cannot be true, up to the reservation. Derives other facts, such as tool uses, from the estimated
+ * tokens. Returns `null` if responses of this kind are not charged.
  */
 async function estimateUnreported(
   whole: WholeResponse,
@@ -160,7 +160,7 @@ interface Reservation {
   readonly amountNano: bigint;
   readonly prices: UnitPrices;
   readonly basis: ChargeBasis;
-  /** True if neither the request nor the model limits the output, so the output share of the reservation was assumed. */
+  /** True if neither the request nor the model limits the output, so that the reservation assumes an output size. */
   readonly assumesOutput: boolean;
 }
 
@@ -171,15 +171,15 @@ export function reservationOf({ pricing }: Call): Reservation {
 }
 
 interface KnownOutput {
-  /** Reported usage is never reduced. */
+  /** Usage that the provider reported; an estimate is never reduced below it. */
   readonly reported: Usage | null;
-  /** Excludes hidden output. */
+  /** Usage for the output that the client received, without hidden reasoning. */
   readonly delivered: Usage;
 }
 
 type Field = 'inputTokens' | (typeof OUTPUTS)[number];
 
-/** The roughest estimate is reduced first. */
+/** The order in which estimates are reduced, the least precise one first. */
 const OUTPUTS = ['outputTokens', 'audioOutputTokens', 'imageOutputTokens'] as const;
 const NO_OUTPUT = { outputTokens: 0, audioOutputTokens: 0, imageOutputTokens: 0 };
 
@@ -188,8 +188,8 @@ const NO_USES = Object.fromEntries(unitsWhere(({ bound }) => bound?.name === 'to
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * Reduces estimated usage to the reservation: output first, because its estimate is rougher. If the reserved output was assumed, delivered
- * output counts even above it. Tool uses are counted, not estimated, so they are never reduced.
+ * Reduces estimated usage to the reservation. Output is reduced first, because its estimate is less precise. If the reservation assumes an
+ * output size, delivered output counts even above it. Tool uses are exact counts, so they are never reduced.
  */
 export function withinReservation(
   estimate: UsageFacts,
@@ -199,7 +199,7 @@ export function withinReservation(
   const least = reservation.assumesOutput ? delivered : reported;
   let usage = { ...estimate, ...NO_USES };
   for (const field of OUTPUTS) usage = reduced(usage, field, least?.[field] ?? 0, reservation);
-  // Delivered output above an assumed limit must not reduce the input's share of the reservation.
+  // Output that exceeds an assumed size must not reduce the input tokens.
   const input = reservation.assumesOutput ? { ...usage, ...NO_OUTPUT } : usage;
   const { inputTokens } = reduced(input, 'inputTokens', reported?.inputTokens ?? 0, reservation);
   const { outputTokens, audioOutputTokens, imageOutputTokens } = usage;

@@ -26,11 +26,11 @@ import type { CallEnd } from '../call-end.ts';
  * decides whether they count against the route or the account.
  */
 
-/** `docs/routing.md` lists the rules. */
+/** What follows from one reason of a refusal (`docs/routing.md`). */
 interface RefusalRule {
   /** True if another route may serve the call, which the provider certainly did not execute. */
   readonly isTriedElsewhere: boolean;
-  /** What the breakers of the route count; `null`: a success. */
+  /** How the route's breakers count the refusal; `null`: as a success. */
   readonly failure: 'operator' | 'response' | null;
 }
 
@@ -46,7 +46,7 @@ export const REFUSAL_RULES: Readonly<Record<RefusalReason, RefusalRule>> = {
   call: { isTriedElsewhere: false, failure: null },
 };
 
-/** True only if the provider certainly did not execute the call. */
+/** Whether another route may be tried: true only if the provider certainly did not execute the call. */
 export function mayTryAnother(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   if (error.certainty === 'notSent') return true;
@@ -58,8 +58,9 @@ export function isSignatureRefusal(error: unknown): boolean {
 }
 
 /**
- * Chooses the client's error from the failures of all tried routes: the last one, or `null` for no healthy route. A refused signature is
- * ignored if another route is down, over its limit or skipped (`isSkipped`): that route may accept the signature later.
+ * Chooses the error for the client from the failures of all routes: the last one, or `null` if no healthy route is left. If the last route
+ * refused a signature, an earlier temporary failure takes precedence, or `null` if an unhealthy route was skipped (`isSkipped`): that route
+ * may accept the signature later.
  */
 export function decisiveFailure(failures: readonly unknown[], isSkipped: boolean): unknown {
   const last = failures.at(-1) ?? null;
@@ -72,13 +73,13 @@ function isTemporary(error: unknown): boolean {
   return error.certainty === 'notSent' || error.refusal?.reason === 'rate' || error.refusal?.reason === 'capacity';
 }
 
-/** If true, repeats of the call get the failure. */
+/** Whether the provider may have executed the failed call. If so, later requests with the same `Idempotency-Key` get the failure. */
 export function mayHaveRun(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   return error.certainty === 'unknown' || error.refusal?.reason === 'lost';
 }
 
-/** True if the provider had begun a success. */
+/** Whether windows count a failed call: true if the provider had begun a successful response. */
 export function countsDespiteFailure(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.hadSuccess;
 }
@@ -135,14 +136,14 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Chooses a provider's credential for a call on one route. After a refused or rate-limited credential, the next one is tried; after a rate
- * limit, credentials in cooldown are skipped. After a refused signature too: another account at the vendor may have signed the block.
+ * Chooses a provider's credential for a call on one route. After a refused or rate-limited credential, or a refused signature, the next one
+ * is tried. Another account at the vendor may have signed the block. After a rate limit, credentials in cooldown are skipped.
  */
 export class CredentialRotation {
   readonly #credentials: Credentials;
-  /** A rate limit applies to one of the provider's models. */
+  /** The provider's name of the model. Rate limits are tracked per model. */
   readonly #model: string;
-  /** A session keeps its credential. */
+  /** Key of the session, which prefers one credential; `null`: credentials rotate. */
   readonly #session: string | null;
   readonly #clock: Clock;
   #tried: readonly string[] = NONE;
@@ -167,14 +168,15 @@ export class CredentialRotation {
     this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
   }
 
-  /** `null` if the credential has been replaced. */
+  /** Name of the credential in use; `null` if a new configuration has replaced it. */
   get currentName(): string | null {
     return this.#credentials.nameOf(this.#current);
   }
 
   /**
-   * Records the error and moves to the next credential. `mayRepeat`: the client still waits and has received nothing.
-   * @throws the error if no other credential can be tried, or the error of an earlier rate limit, because limits pass
+   * Records the error and moves to the next credential.
+   * @param mayRepeat whether the client still waits and has received nothing
+   * @throws the error if no other credential can be tried; after an earlier rate limit, the error of that limit, because it is temporary
    */
   next(error: unknown, mayRepeat: boolean): void {
     if (!(error instanceof UpstreamFailure)) throw error;
@@ -210,7 +212,7 @@ export class CredentialRotation {
 
 const NONE: readonly string[] = [];
 
-/** True even if the provider refuses the account only for this call. Another credential may then be accepted. */
+/** Whether the provider refused the operator's account, in general or only for this call. Another credential may then be accepted. */
 export function isOfAccount(error: unknown): error is UpstreamFailure {
   return error instanceof UpstreamFailure && error.response.kind === 'upstreamAccountRefused';
 }

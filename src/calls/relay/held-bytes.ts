@@ -3,8 +3,8 @@ import type { Exchange } from '../../providers/upstream/exchange.ts';
 import type { Client } from './client.ts';
 
 /**
- * Bytes of one response in memory: those that the relay keeps and those that the client has not read. Pauses the provider while the client
- * is slower, or while the kept bytes exceed the budget.
+ * Bytes of one response in memory: those that the relay keeps, and those that the client has not read. Pauses reading from the provider
+ * while the client reads too slowly, or while the kept bytes exceed the budget.
  */
 export class HeldBytes {
   readonly #memory: UnsentMemory;
@@ -28,7 +28,7 @@ export class HeldBytes {
     this.readOn();
   };
 
-  /** Returns whether all bytes fit into the budget. */
+  /** Sets the number of kept bytes. Returns whether all bytes of the response fit into the budget. */
   keep(sizeBytes: number): boolean {
     if (this.#isOver) return true;
     this.#keptBytes = sizeBytes;
@@ -37,7 +37,7 @@ export class HeldBytes {
     return this.#fits;
   }
 
-  /** Returns whether the provider is being read. */
+  /** Pauses or resumes reading from the provider. Returns true if reading continues. */
   readOn(): boolean {
     if (this.#isOver) return true;
     const isPaused = this.#isClientBehind || !(this.#fits || this.#memory.mayGoOn(this.#onCapacity));
@@ -49,7 +49,7 @@ export class HeldBytes {
     return !isPaused;
   }
 
-  /** The relay keeps no more bytes. Unread bytes count until the client has read them or has left. */
+  /** Called when the relay keeps no more bytes. Bytes that the client has not read still count until it has read them or has left. */
   over(): void {
     this.#isOver = true;
     this.#memory.stopWaiting();

@@ -21,13 +21,13 @@ import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
 
 /**
- * Of a larger response, all but the last chunk is sent before its usage is read. If such a response cannot be billed, the connection is
- * closed; up to this size, the client gets a 502.
+ * Maximum size of a response that is held until it is settled; if it cannot be billed, the client gets a 502. Of a larger response, all but
+ * the last chunk is sent earlier; if it cannot be billed, the connection is closed.
  */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** Chunks can be tiny, so their overhead is counted. */
+/** Memory that a chunk takes in addition to its bytes. Chunks can be tiny. */
 const CHUNK_MEMORY_BYTES = 256;
-/** Usage and ids are small, but the output of a compaction may be large. */
+/** Maximum size of captured members. Usage and ids are small, but the output of a compaction may be large. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
 const UNTRUE_USAGE =
@@ -49,9 +49,9 @@ class JsonRelay implements ResponseReceiver {
   readonly #upstream: UpstreamRequest;
   readonly #dependencies: RelayDependencies;
   readonly #capture: JsonCapture;
-  /** The response member that may contain signed blocks. */
+  /** The member of the response that may contain signed blocks; `null`: there is none. */
   readonly #signedMember: string | null;
-  /** A chunk is measured before it is dropped. The remaining chunks are measured on demand. */
+  /** Size of the text in the response. Chunks that must be dropped are measured before; all others only if the size is needed. */
   #written: WrittenText | null = null;
   #isMeasured = false;
   #exchange!: Exchange;
@@ -61,7 +61,7 @@ class JsonRelay implements ResponseReceiver {
   #firstByteAtMs: number | null = null;
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** The size includes bytes that were sent. */
+  /** Size of the response so far, with bytes that were sent already. */
   #sizeBytes = 0;
   #isInvalid = false;
   /** True if chunks are sent before settlement, because the response is too large or there is no memory. */
@@ -90,7 +90,7 @@ class JsonRelay implements ResponseReceiver {
     });
   }
 
-  /** 0: no body is stored. */
+  /** Maximum size of a body that is stored for repeated requests; 0: none is stored. */
   get #storedBytesMax(): number {
     return this.#call.claim?.bodyBytesMax ?? 0;
   }
@@ -100,7 +100,7 @@ class JsonRelay implements ResponseReceiver {
     this.#exchange = Exchange.start(this.#upstream, this);
     this.#memory = new HeldBytes(this.#dependencies.unsentOf(principal), client, this.#exchange);
     client.onGone(() => {
-      // The response is still read to its end and settled.
+      // If the request was not sent, it is aborted. Otherwise the response is read to its end and settled.
       this.#exchange.abortUnsent();
       this.#dropUnlessStorable();
       this.#count();
@@ -155,20 +155,20 @@ class JsonRelay implements ResponseReceiver {
     if (!this.#call.client.isGone && (this.#isSentEarly || !fits)) {
       this.#isSentEarly = true;
       this.#sendAllButLast();
-      // Marked members only show tool uses that nothing else counts; not worth waiting for memory.
+      // Marked members are only needed for tool uses that nothing else counts, so they are given up rather than awaiting memory.
       if (!fits) this.#capture.giveUpMarked();
       this.#count();
     }
     this.#memory.readOn();
   }
 
-  /** After the client has left, the response is kept only to be stored for repeats. */
+  /** Called when the client has left. The response is dropped unless it can be stored for repeated requests. */
   #dropUnlessStorable(): void {
     if (!this.#isSentEarly && this.#sizeBytes <= this.#storedBytesMax && this.#hasMemoryToStore()) return;
     this.#letGo();
   }
 
-  /** Measures the held chunks before it drops them. */
+  /** Drops the held chunks, except `kept`, after measuring them. */
   #letGo(...kept: readonly Buffer[]): void {
     this.#measure(this.#held);
     this.#held = [...kept];
@@ -183,7 +183,7 @@ class JsonRelay implements ResponseReceiver {
     return this.#written;
   }
 
-  /** The whole response must have arrived. */
+  /** Size of the text in the whole response. Call this only after the response has ended. */
   #measured(): WrittenSize {
     if (!this.#isMeasured) this.#measure(this.#held);
     this.#isMeasured = true;
@@ -228,10 +228,10 @@ class JsonRelay implements ResponseReceiver {
     }
   }
 
-  /** `null` if the response is not JSON. @throws the failure that the provider returned instead of a success */
+  /** Returns the response; `null` if it is not JSON. @throws the failure that the provider returned instead of a success */
   #readSuccess(failure: unknown): ReadResponse | null {
     const head = this.#head;
-    // A truncated refusal is still a refusal.
+    // An error status is a refusal even if its body is truncated.
     if (failure !== null && (head === null || head.status === 200)) {
       const hasBegun = head !== null && this.#sizeBytes > 0;
       throw hasBegun && failure instanceof UpstreamFailure ? successBrokenOff(failure) : failure;
@@ -312,7 +312,7 @@ function contentLength({ headers }: UpstreamHead): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** With a wrong content type, clients would return JSON as a string. */
+/** Returns a JSON content type in any case: with another one, clients would return the JSON as a string. */
 function jsonContentType(contentType: string | undefined): string {
   return contentType !== undefined && /^application\/([\w.+-]+\+)?json\b/i.test(contentType)
     ? contentType

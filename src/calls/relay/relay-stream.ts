@@ -32,7 +32,7 @@ const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
 export interface RelayDependencies extends EstimateDependencies {
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
-  /** The budget of responses that cannot be sent yet. */
+  /** The memory budget for responses that wait in the gateway. */
   readonly unsentOf: (tenant: Tenant) => UnsentMemory;
 }
 
@@ -70,11 +70,11 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #isOver = false;
   #bytesAfterEnd = 0;
   #keepAlive: KeepAlive | null = null;
-  /** True even if the client has left. */
+  /** Whether events were relayed; true even if the client had left by then. */
   #hasRelayed = false;
-  /** Keeps the first events while another route may serve the call. */
+  /** Keeps the first events as long as another route can be tried; `null`: no other route exists. */
   readonly #opening: StreamOpening | null;
-  /** The provider sent this refusal instead of a stream. */
+  /** A refusal that the provider sent as an event, before anything was forwarded to the client. */
   #refusal: UpstreamFailure | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
@@ -117,7 +117,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
   }
 
-  /** The provider's side has ended. Only the end of the stream is still written. */
+  /** Called when the provider's side has ended. Only the end of the stream is still to be written. */
   #stop(): void {
     this.#isOver = true;
     this.#keepAlive?.stop();
@@ -128,7 +128,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   #clientLeft(): void {
     this.#exchange.abortUnsent();
-    // A client that has left reads nothing, so backpressure would stop a stream that must still be read.
+    // A client that has left reads nothing more, so reading from the provider must not wait for it.
     this.count();
     if (this.#isOver) return;
     const { policy, model, settings } = this.#call;
@@ -143,7 +143,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   receiveHead(head: UpstreamHead): void {
     this.#head = head;
     this.requestId = upstreamRequestId(head.headers) ?? this.requestId;
-    // A keep-alive sends the status, so the response must be known to be a stream.
+    // A keep-alive sends the status 200, so it starts only if the response is a stream.
     if (responseKind(head.status, head.headers) === 'stream') this.#startKeepAlive();
     else this.#otherBody = [];
   }
@@ -176,7 +176,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
   }
 
-  /** If nothing was sent before an error event, the request is aborted and another route is tried. */
+  /** If an error event arrives before anything was sent, aborts the request, so that another route is tried. Returns whether it did. */
   #refuses(event: Buffer): boolean {
     const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
@@ -221,7 +221,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     if (!this.#tap.hasError) this.#call.began();
   }
 
-  /** Reading continues if the client keeps up and the kept bytes fit into the budget. */
+  /** Updates the memory in use. Reading continues if the client keeps up and the kept bytes fit into the budget. */
   count(): void {
     this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0));
     if (!this.#memory.readOn()) this.wasPaused = true;

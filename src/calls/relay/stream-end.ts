@@ -9,7 +9,7 @@ import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 
-/** Some providers report usage after the terminal event. */
+/** How long missing usage is awaited: some providers report it after the terminal event. */
 const LATE_USAGE_MS = 2_000;
 
 /** A larger terminal event is held in chunks: one large buffer would fragment the heap. */
@@ -22,7 +22,7 @@ export interface EventRelay {
   readonly requestId: string;
   readonly firstByteAtMs: number | null;
   readonly firstEventAtMs: number | null;
-  /** If a slow client has paused the stream, its speed is not that of the model. */
+  /** Whether a slow client has paused the stream. Its duration then says nothing about the speed of the model. */
   readonly wasPaused: boolean;
   begin(): void;
   send(bytes: Buffer): void;
@@ -66,7 +66,7 @@ export class StreamEnd {
     this.heldBytes += bytes.length;
   }
 
-  /** The provider's side has ended, so no more usage can arrive. */
+  /** Called when the provider's side has ended, so no more usage can arrive. */
   stop(): void {
     clearTimeout(this.#lateUsageTimer);
   }
@@ -89,7 +89,7 @@ export class StreamEnd {
   #settle(): Promise<void> {
     if (this.#settling === null) {
       this.#settling = this.#settleAndSend();
-      // `complete` awaits the same promise and handles its failure.
+      // Prevents an unhandled rejection; `complete` awaits the same promise and handles its failure.
       this.#settling.catch(() => undefined);
     }
     return this.#settling;
@@ -102,11 +102,11 @@ export class StreamEnd {
     this.#held = [];
     this.heldBytes = 0;
     this.#relay.count();
-    // The client has left, so more bytes are useless.
+    // The client has left, so later bytes of the stream are not needed.
     if (this.#call.client.isGone) this.#relay.abort();
   }
 
-  /** The terminal event has arrived. How the provider's connection closes afterwards does not matter. */
+  /** Called after the terminal event. A failure of the provider's connection no longer matters. */
   async complete(): Promise<void> {
     const { client } = this.#call;
     try {
@@ -116,7 +116,7 @@ export class StreamEnd {
       throw error;
     }
     if (client.isGone) return;
-    // A complete stream may contain nothing to forward.
+    // No event may have been forwarded, so the head of the response is still to be sent.
     if (!client.hasBegun) this.#relay.begin();
     client.end();
   }
@@ -133,7 +133,7 @@ export class StreamEnd {
       await this.#call.end(end);
     } finally {
       if (end.error !== null) {
-        // Readers drop an incomplete event together with an error event that follows it.
+        // Ends an incomplete event, so that readers do not drop the error event after it.
         if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
         // The provider's own error event was forwarded; a second one would confuse clients.
         if (this.#tap.hasError) client.endBroken();
@@ -164,7 +164,7 @@ export class StreamEnd {
   async #broken(failure: UpstreamFailure | null, isCancelled: boolean): Promise<CallEnd> {
     const { client, model, route } = this.#call;
     const hasLeft = client.isGone;
-    // If the client stayed, the provider caused the end, and hidden output is not estimated.
+    // Hidden output is estimated only if the client left. Otherwise the provider itself ended the stream.
     const unseen = hasLeft
       ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
       : 0;
@@ -199,7 +199,7 @@ export class StreamEnd {
     return withinReservation(facts, { reported: usage.reported, delivered }, reservationOf(this.#call));
   }
 
-  /** Incomplete images count as delivered, but they are not charged. */
+  /** Whether the client received output. Incomplete images count as output, although they are not charged. */
   #hasDelivered(usage: UsageFacts | null): boolean {
     return usage !== null || (this.#tap.usage.failsClosed && this.#tap.hasBegun);
   }

@@ -2,7 +2,7 @@ import { isOpening } from '../../providers/upstream/stream-refusal.ts';
 
 const KEPT_MS = 1_000;
 
-/** Opening events carry no content. They are kept until the next event, which may be a refusal that another route can take. */
+/** Keeps the first events of a stream, without content, until the next one. If that is a refusal, another route can still be tried. */
 export class StreamOpening {
   readonly #send: (bytes: Buffer) => void;
   #kept: Buffer[] = [];
@@ -14,7 +14,7 @@ export class StreamOpening {
     this.#send = send;
   }
 
-  /** Returns false for other events, or if the opening has been sent. */
+  /** Keeps an opening event. Returns false if it must be forwarded now: it is not an opening event, or the opening was already sent. */
   keep(bytes: Buffer): boolean {
     if (this.#isOver || !isOpening(bytes)) return false;
     this.#kept.push(bytes);

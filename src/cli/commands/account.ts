@@ -38,10 +38,11 @@ export const accountCommands = group('account', 'create, import, list, fund and 
       '--verified': 'verify the account, so that it can call models at once',
       '--balance <yuan>': 'top up the account with this amount',
       '--daily-cap <yuan>': 'maximum spend of the account per day (default: as configured)',
+      '--group <group>': 'the group of the account (default: none)',
       ...IDEMPOTENCY_KEY,
     },
     sends: 'POST /accounts',
-    body: ['name', 'email', 'verified', 'dailySpendCapYuan: dailyCap', 'balanceYuan: balance'],
+    body: ['name', 'email', 'verified', 'dailySpendCapYuan: dailyCap', 'balanceYuan: balance', 'groupId: group'],
     text: describeAccount,
   },
   list: {
@@ -94,7 +95,7 @@ export const accountCommands = group('account', 'create, import, list, fund and 
     ...change(({ reason }) => ({ status: 'active', statusReason: reason })),
   },
   'set <account>': {
-    about: 'change the group of an account, what it pays and may use from now on, or what its members see',
+    about: 'change the group, the models or the price factor of an account, or whether its members see the balance',
     with: {
       '--group <group>': 'the group of the account, or "none"',
       '--models <names>': {
@@ -176,7 +177,7 @@ function readYesOrNo(text: string): boolean {
   return text === 'yes';
 }
 
-/** @returns basis points */
+/** Reads a price factor. @returns basis points */
 function readPriceFactor(text: string): number {
   const [, whole, hundredths = '', percent] = /^(\d{1,6})(?:\.(\d{1,2})(?=%))?(%?)$/.exec(text) ?? [];
   if (whole === undefined) {

@@ -4,7 +4,7 @@ type Load = () => Promise<CommandRows>;
 
 /**
  * Every command by its first word, in the order of `faregate --help`. A file is loaded only if one of its commands is called, because
- * loading code is most of a command's start time.
+ * loading code takes most of a command's start time.
  */
 const loads: Readonly<Record<string, Load>> = {
   serve: async () => (await import('../serve/serve.ts')).serveCommands,
@@ -35,7 +35,7 @@ const loads: Readonly<Record<string, Load>> = {
   db: async () => (await import('./db.ts')).databaseCommands,
 };
 
-/** Returns what loads the command that the arguments name. Returns all if they name none, as with `--help`. */
+/** Returns what loads the command that the arguments name; all commands if they name none, as with `--help`. */
 export function neededCommands(argv: readonly string[]): readonly Load[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = Object.keys(loads).filter((names) => names.split(' ').some((name) => argv.includes(name)));

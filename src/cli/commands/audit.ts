@@ -17,7 +17,7 @@ export const auditCommands: CommandRows = {
   },
 };
 
-/** @throws CliError if the gateway ends the response before the result */
+/** Runs an audit. @throws CliError if the gateway ends the response before the result */
 async function runAudit(admin: AdminClient, progress: Progress): Promise<AuditResult> {
   for await (const line of admin.lines<AuditLine>(AUDIT_WITH_PROGRESS)) {
     if ('result' in line) return line.result;

@@ -104,7 +104,7 @@ function describeHold({ heldYuan, heldTokens }: Pick<InFlightResponse, 'heldYuan
   return heldYuan === null ? `${heldTokens ?? 0} tokens` : `¥${heldYuan}`;
 }
 
-/** The number of output tokens, or of images if no output tokens were counted. */
+/** Describes the output of a call: its output tokens or, without any, its images. */
 function describeOutput({ usage }: CallResponse): string {
   if (usage === null) return '0';
   const tokens = outputTokensOf({ ...noUsage, ...usage });

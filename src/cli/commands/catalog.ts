@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type {
   CatalogChangeResponse,
   CatalogResponse,
@@ -9,17 +7,17 @@ import type {
   RevisionSummaryResponse,
 } from '../../api/catalog/wire.ts';
 import type { ReloadResponse } from '../../api/config/admin.ts';
-import type { AdminClient } from '../../api/management/admin-client.ts';
-import { editCatalog, joinConfig, splitConfig } from '../../config/catalog-text.ts';
+import { joinConfig, splitConfig } from '../../config/catalog-text.ts';
 import { readConfigFile } from '../../config/load.ts';
 import { escapeLines } from '../../lib/plain-text.ts';
 import { CliError, type CliProcess, type GlobalFlags, sayTo, UsageError } from '../command.ts';
-import { type CommandRows, type Given, group, limitOf } from '../command-rows.ts';
+import { type CommandRows, group, limitOf } from '../command-rows.ts';
 import { findConfigSource } from '../environment.ts';
 import { localTime } from '../local-time.ts';
-import type { Output } from '../output.ts';
 import { columnsOf } from '../table.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
+import { move } from './catalog-move.ts';
+import { describeChanges, readCatalog } from './catalog-responses.ts';
 
 const NUMBER = 'the number of a revision, as `catalog history` lists it';
 const REASON = { '--reason <text>': 'why, for `catalog history`' };
@@ -29,7 +27,7 @@ const WHEN = {
     'when it comes into force: an instant such as 2026-12-01T00:00:00+08:00, or a day of the billing time zone (default: at once)',
 };
 
-/** `faregate catalog`: the catalog of the database, as numbered revisions. */
+/** The commands `faregate catalog …`: the catalog of the database, in numbered revisions. */
 export const catalogCommands = group(
   'catalog',
   'providers, models, prices and plans in the database, the same for all nodes (`catalog: database`)',
@@ -41,7 +39,7 @@ export const catalogCommands = group(
           'a text of the catalog, or a whole configuration file, whose other sections are left out; "-" is standard input',
         ...WHEN,
         '--base <number>':
-          'the revision that the file starts from; refused if another one has followed (default: the last one)',
+          'the revision that the file is based on; if another one has followed it, the push is refused (default: the last one)',
         '--dry-run':
           'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
       },
@@ -78,7 +76,7 @@ export const catalogCommands = group(
       ],
     },
     'show [number]': {
-      about: 'print the text of a revision, by default of the last one, which the next one starts from',
+      about: 'print the text of a revision (default: the last one, on which the next one is based)',
       with: { '[number]': NUMBER },
       async reads(admin, output, { number }, process) {
         if (number === undefined) {
@@ -93,7 +91,7 @@ export const catalogCommands = group(
       },
     },
     'diff <from> [to]': {
-      about: 'compare two revisions, by default with the last one',
+      about: 'compare a revision with another one (default: the last one)',
       with: { '<from>': NUMBER, '[to]': NUMBER },
       async reads(admin, output, { from, to }) {
         const last = to === undefined ? (await readCatalog(admin)).base : numberOf(to);
@@ -134,7 +132,7 @@ export const catalogCommands = group(
         const whole = joinConfig(nodeText(flags, process), text);
         if (file === undefined) output.print({ text: whole }, () => whole.trimEnd());
         else {
-          writeForEditing(String(file), whole, force);
+          writeForEditing({ [String(file)]: whole }, force);
           output.print({ file, revision: base }, () => `Wrote ${file}.`);
         }
         return 0;
@@ -146,6 +144,8 @@ export const catalogCommands = group(
       with: {
         '<place>':
           '"database": push the sections of the file, and remove them from it. "file": write the revision in force into the file',
+        '--adopt': 'use the catalog that the database has, although this file differs from it',
+        '--replace': 'put the sections of the file in force in place of the catalog that the database has',
         ...REASON,
       },
       runs: move,
@@ -153,7 +153,7 @@ export const catalogCommands = group(
   },
 );
 
-/** `faregate reload`. */
+/** The command `faregate reload`. */
 export const reloadCommands: CommandRows = {
   reload: {
     about:
@@ -166,68 +166,7 @@ export const reloadCommands: CommandRows = {
   },
 };
 
-async function move(
-  flags: GlobalFlags,
-  output: Output,
-  { place, reason }: Given,
-  process: CliProcess,
-): Promise<number> {
-  if (place !== 'database' && place !== 'file') throw new UsageError('<place>: Expected "database" or "file".');
-  const { file, isDemo } = findConfigSource(flags, process.environment);
-  if (isDemo) throw new CliError('Name your configuration with --config: the demo keeps its own.');
-  const { text } = readConfigFile(file);
-  const { withAdmin } = await import('../with-admin.ts');
-  const moved = await withAdmin(flags, process, 'changes', async (admin) => {
-    const { mode, base } = await readCatalog(admin);
-    if (place === 'database') {
-      if (mode === 'database') throw new CliError(`The catalog of ${file} is in the database already.`);
-      const { node, catalog } = splitConfig(text);
-      const body = { base, text: catalog, reason, isMove: true };
-      const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
-      const { number, createdAt, inForceAt } = pushed;
-      // A gateway that starts before the revision is in force has no models.
-      if (number !== base) await delay(Math.max(0, Date.parse(inForceAt) - Date.parse(createdAt)));
-      return { revision: number, text: editCatalog(node, [{ path: ['catalog'], value: 'database' }]) };
-    }
-    if (mode === 'file') throw new CliError(`The catalog of ${file} is in the file already.`);
-    const last = await readSettled(admin);
-    return { revision: last.base, text: joinConfig(text, last.text) };
-  });
-  writeFileSync(file, `${moved.text.trimEnd()}\n`);
-  output.print({ file, catalog: place, revision: moved.revision }, () =>
-    place === 'database'
-      ? `The catalog of ${file} is revision ${moved.revision} of the database. Restart the gateway. On other nodes, run the same command before the restart.`
-      : `${file} contains the catalog${moved.revision === null ? '' : ` of revision ${moved.revision}`}. Restart the gateway.`,
-  );
-  return 0;
-}
-
-function readCatalog(admin: AdminClient): Promise<CatalogResponse> {
-  return admin.request<CatalogResponse>('GET', '/catalog');
-}
-
-const SETTLE_MS = 5_000;
-
-/**
- * Returns the catalog once no revision is scheduled. A revision that was pushed just now is in force after a few seconds.
- *
- * @throws CliError if one is scheduled for later
- */
-async function readSettled(admin: AdminClient): Promise<CatalogResponse> {
-  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-    const catalog = await readCatalog(admin);
-    if (catalog.scheduled === null) return catalog;
-    if (waitedMs >= SETTLE_MS) {
-      const { number } = catalog.scheduled;
-      throw new CliError(`Revision ${number} is scheduled. Cancel it, or wait until it is in force.`);
-    }
-    await delay(POLL_MS);
-  }
-}
-
-const POLL_MS = 500;
-
-/** The configuration file of the command; empty for the demo, and if there is none. */
+/** Returns the text of the command's configuration file; empty for the demo, and if there is none. */
 function nodeText(flags: GlobalFlags, process: CliProcess): string {
   const { file, isDemo } = findConfigSource(flags, process.environment);
   return isDemo ? '' : readConfigFile(file).text;
@@ -255,11 +194,6 @@ function describeStatus({ mode, inForce, scheduled, failed }: CatalogResponse): 
 
 function describeChanged({ number, inForceAt, changes }: ChangedCatalogResponse): string {
   return `Revision ${number}, in force from ${localTime(inForceAt)}.\n${describeChanges(changes)}`;
-}
-
-function describeChanges(changes: readonly CatalogChangeResponse[] | null): string {
-  if (changes === null) return 'The texts cannot be compared: one of them is not valid here.';
-  return changes.length === 0 ? 'No setting differs.' : changes.map(({ text }) => text).join('\n');
 }
 
 function describeChecked({ problems, changes, examples }: CheckedCatalogResponse): string {

@@ -6,7 +6,7 @@ const VALUE_LENGTH_MAX = 40;
 const DIFFERENCES_MAX = 4;
 const ITEMS_MAX = 4;
 
-/** The members that differ, such as `status: "active" → "suspended", allowedNetworks: +"0.0.0.0/0"`. */
+/** Describes the members that differ, such as `status: "active" → "suspended", allowedNetworks: +"0.0.0.0/0"`. */
 export function changeDifference(before: Subject, after: Subject): string {
   if (before === null || after === null) return '';
   const names = Object.keys(after).filter((name) => name in before && !isDeepStrictEqual(before[name], after[name]));
@@ -14,7 +14,7 @@ export function changeDifference(before: Subject, after: Subject): string {
   return [...shown, ...(names.length > shown.length ? [`and ${names.length - shown.length} more`] : [])].join(', ');
 }
 
-/** Lists added items before removed ones, so that a reader does not miss what was added. */
+/** Describes one difference. Added items come before removed ones, so that nobody overlooks them. */
 function differenceOf(before: unknown, after: unknown): string {
   if (!Array.isArray(before) || !Array.isArray(after)) return `${shortOf(before)} → ${shortOf(after)}`;
   const marked = [
@@ -27,8 +27,8 @@ function differenceOf(before: unknown, after: unknown): string {
 }
 
 /**
- * Items that are not in `others`, except notes such as `… 99 unchanged`. Short items come first, because the widest networks have the
- * shortest text.
+ * Returns the items that are not in `others`, without notes such as `… 99 unchanged`. Short items come first, because the widest networks
+ * have the shortest text.
  */
 function without(items: readonly unknown[], others: readonly unknown[]): unknown[] {
   const known = new Set(others.map((item) => JSON.stringify(item)));

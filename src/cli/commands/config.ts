@@ -1,6 +1,10 @@
-import { type Preset, presetConfig, presets } from '../../config/presets.ts';
-import { configTemplate } from '../../config/template.ts';
+import { basename, extname } from 'node:path';
+import { presetConfig, presetFiles } from '../../config/preset-files.ts';
+import { type Preset, presets } from '../../config/presets.ts';
+import { findInitialCatalog, initialCatalogFile, refuseSecrets } from '../../config/revisions/initial-catalog.ts';
+import { configTemplate, templates } from '../../config/template.ts';
 import { priceWarnings, secretWarnings } from '../../config/warnings.ts';
+import { UsageError } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { DEFAULT_FILE, findConfigSource, loadForCommand, readAdminToken } from '../environment.ts';
 import { presetOf } from '../preset-reference.ts';
@@ -19,7 +23,12 @@ export const configCommands: CommandRows = {
     about: 'write a commented configuration to start from, or a short one for a known vendor',
     with: {
       '[file]': { text: 'the file to write', default: DEFAULT_FILE },
-      '--provider <name>': 'a vendor of --list, for which the file has the addresses and the header of the key',
+      '--provider <name>':
+        'a vendor that --list shows: the file then has the addresses of the vendor and the header for its key',
+      '--catalog <place>': {
+        text: 'where providers, models, prices and plans are: "database", with a second file for the first start, or "file"',
+        default: 'database',
+      },
       '--list': 'only list the known vendors',
       ...FORCE,
     },
@@ -29,15 +38,27 @@ export const configCommands: CommandRows = {
         return;
       }
       const file = String(given.file);
-      const preset = given.provider === undefined ? null : presetOf(String(given.provider));
-      writeForEditing(file, preset === null ? configTemplate : presetConfig(preset), given.force);
+      const { catalog: place, provider, force } = given;
+      if (place !== 'database' && place !== 'file') throw new UsageError('--catalog: Expected "database" or "file".');
+      const preset = provider === undefined ? null : presetOf(String(provider));
+      const catalogFile =
+        place === 'file' ? null : initialCatalogFile(file, `${basename(file, extname(file))}.catalog.yaml`);
+      if (catalogFile === null) {
+        writeForEditing({ [file]: preset === null ? configTemplate : presetConfig(preset) }, force);
+      } else {
+        const name = basename(catalogFile);
+        const { node, catalog } = preset === null ? templates(name) : presetFiles(preset, name);
+        writeForEditing({ [file]: node, [catalogFile]: catalog }, force);
+      }
+      const edited = catalogFile ?? file;
       const next =
         preset === null
-          ? 'Set the keys that it names'
-          : `Set ${preset.keyVariable}, add models to it (faregate models import --help)`;
+          ? `Set the keys that ${edited} names`
+          : `Set ${preset.keyVariable}, add models to ${edited} (faregate models import --help)`;
       output.print(
-        { file, ...(preset !== null && { keyVariable: preset.keyVariable }) },
-        () => `Wrote ${file}. ${next}, then: faregate check --config ${file}`,
+        { file, catalog: catalogFile, ...(preset !== null && { keyVariable: preset.keyVariable }) },
+        () =>
+          `Wrote ${catalogFile === null ? file : `${file} and ${catalogFile}`}. ${next}, then: faregate check --config ${file}`,
       );
     },
   },
@@ -47,11 +68,15 @@ export const configCommands: CommandRows = {
       'warnings if something that providers bill has no price, or a secret is a placeholder',
     async runs(flags, output, _given, { environment }) {
       const { file } = findConfigSource(flags, environment);
-      const config = loadForCommand(flags, environment);
+      const ofFile = loadForCommand(flags, environment);
+      const initial = findInitialCatalog(ofFile, file);
+      const config = initial === null ? ofFile : loadForCommand(flags, environment, { catalog: initial });
+      if (initial !== null) refuseSecrets(file, initial);
       readAdminToken(environment);
       const summary = {
         file,
         catalog: config.catalog,
+        initialCatalog: initial?.name ?? null,
         providers: Object.keys(config.providers),
         models: Object.keys(config.models),
         plans: Object.keys(config.plans),
@@ -63,6 +88,10 @@ export const configCommands: CommandRows = {
           ['configuration', `${file} is valid`],
           ...(config.catalog === 'database'
             ? [['catalog', 'in the database ("faregate catalog show" prints it)'] as const]
+            : []),
+          initial !== null && (['at the first start', `${initial.name} is valid`] as const),
+          ...(config.catalog === 'database' && initial === null
+            ? []
             : ([
                 ['providers', summary.providers.join(', ') || 'none'],
                 ['models', summary.models.join(', ') || 'none'],

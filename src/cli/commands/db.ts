@@ -32,7 +32,7 @@ export const databaseCommands = group('db', ABOUT, {
       await withDatabases(openOrCreateOwnDatabases(location, createLogger(environment), say), async (databases) => {
         const applied = await migrateAll(databases, { onWaiting: say });
         say(`database: ${await describeDatabase(location)}`);
-        // The partition number 0 is left out, because the first partition is in the schema of the directory.
+        // Partition 0 is not named: it is in the schema of the directory.
         const listed = applied.map(({ partition, ...step }) => (partition === 0 ? step : { ...step, partition }));
         const lines = applied.map(
           ({ partition, version, name }) =>

@@ -8,16 +8,16 @@ import { syncDirectory } from '../../lib/files/durable-files.ts';
 import { type ExportEnd, readEnd, TransferError } from '../../transfer/format.ts';
 import type { CliProcess } from '../command.ts';
 
-/** Standard input or output. */
+/** Argument for standard input or output. */
 export const STANDARD = '-';
 
-/** Maximum size of the last line, which has the row counts of some tables. */
+/** Maximum size of the last line, which has the row counts of several tables. */
 const END_BYTES_MAX = 64 * 1024;
 
 export type Written = { readonly end: ExportEnd; readonly sizeBytes: number };
 
 /**
- * Writes an export, compressed if the name ends in `.gz`. Only the owner can read the file, which has a temporary name until it is
+ * Writes an export to a file, compressed if its name ends in `.gz`. Only the owner can read the file. It has a temporary name until it is
  * complete and synced.
  *
  * @throws TransferError if the export ended early; an earlier file of that name is kept
@@ -73,7 +73,7 @@ export async function writeExport(
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 /**
- * The lines of an export, decompressed if it begins like a gzip file.
+ * Returns the lines of an export, decompressed if it begins like a gzip file.
  *
  * @throws TransferError if it cannot be decompressed, or is not text
  */
@@ -115,7 +115,7 @@ async function* decompressed(source: Readable): AsyncIterable<Buffer> {
     return;
   }
   const gunzip = createGunzip();
-  // Errors are ignored here, because `pipeline` passes them to `gunzip`, and the reader of `gunzip` receives them.
+  // An error is ignored here: `pipeline` passes it on to `gunzip`, and so to the reader.
   pipeline(all(), gunzip).catch(() => undefined);
   yield* gunzip as AsyncIterable<Buffer>;
 }

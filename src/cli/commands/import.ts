@@ -22,7 +22,7 @@ const importFrom =
     const rate = parseDecimal(String(usdCny));
     if (rate === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
     const found = await readFrom(String(source), (database) => read(database, rate));
-    // An account is identified by its source, which includes the label, and by its reference in that source.
+    // The source of an account includes the label. Together with its reference in that source, it identifies the account.
     const books = label === undefined ? found : { ...found, source: `${found.source} ${label}` };
     const { checkBooks } = await import('../import/check-books.ts');
     checkBooks(books);
@@ -117,7 +117,7 @@ function describePlan(books: ForeignBooks): string {
 }
 
 function describeLeftOut({ leftOut }: ForeignBooks): string {
-  const columns = columnsOf<LeftOut>('count', 'is left out: what', 'because: why');
+  const columns = columnsOf<LeftOut>('count', 'left out: what', 'because: why');
   return renderTable(leftOut, 'Nothing is left out.', columns);
 }
 

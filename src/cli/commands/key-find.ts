@@ -10,7 +10,7 @@ import { fieldsOf, renderFields } from '../table.ts';
 import { describeKeyLimits } from './limit-options.ts';
 
 const SHOWN_LENGTH = KEY_PREFIX.length + SHOWN_CHARS;
-/** Maximum length of the input, many times the length of a key. */
+/** Maximum length of the input. A key is many times shorter. */
 const INPUT_CHARS_MAX = 1_000;
 
 const HELP = `
@@ -39,7 +39,7 @@ export const keyFind: CommandRows = {
   },
 };
 
-/** @throws UsageError if the argument has the length of a whole key, whether or not that key exists */
+/** Refuses an argument of the length of a whole key, which should not be on the command line. @throws UsageError */
 function refuseWholeKey(argument: unknown): void {
   if (typeof argument !== 'string' || argument.replace(/…$/, '').length <= SHOWN_LENGTH) return;
   const shown = argument.slice(0, SHOWN_LENGTH);
@@ -59,7 +59,7 @@ async function readKey({ stdin, writeError }: CliProcess): Promise<string> {
   throw new UsageError('Standard input is empty. Give the key there, or its first characters as an argument.');
 }
 
-/** Reads only the first line, because input from a terminal does not end. */
+/** Reads the first line only, because input from a terminal does not end. */
 async function readLine(stdin: Readable): Promise<string> {
   let text = '';
   for await (const chunk of stdin) {

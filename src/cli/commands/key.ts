@@ -106,7 +106,7 @@ export const keyCommands = group('key', 'create, list, find, rename, replace and
   'revoke <key>': { about: 'revoke a key; it is refused at once', sends: 'DELETE /keys/:key', done: 'revoked' },
 });
 
-/** Parses a list that must not be empty. */
+/** Reads a list that must not be empty. */
 function readNames(text: string): readonly string[] {
   const names = readList(text);
   if (names === NONE) throw new InvalidArgumentError('Expected names between commas, such as calls,account.');

@@ -7,7 +7,7 @@ import type { Given, Options } from '../command-rows.ts';
 /** The word that removes a limit, and that describes a key or a member without limits. */
 export const NONE = 'none';
 
-/** The value of a limit in a request. Parsers of options cannot return `null`: commander turns it into an empty text. */
+/** Returns the value of a limit in a request. Parsers of options cannot return `null`, which commander turns into an empty text. */
 export const orNull = (value: unknown): unknown => (value === NONE ? null : value);
 
 const BUDGETS = {
@@ -19,7 +19,7 @@ const BUDGETS = {
 const PERIODS = Object.keys(BUDGETS);
 type Budgets = { readonly [Period in (typeof BUDGETS)[keyof typeof BUDGETS]]?: string | null };
 
-/** Limits per minute, which accounts and keys have. */
+/** Options for limits per minute, which accounts and keys have. */
 export const RATE_OPTIONS: Options = {
   '--requests-per-minute <count>': { text: 'maximum number of requests per minute', parse: readCount },
   '--tokens-per-minute <count>': {
@@ -32,7 +32,7 @@ export const RATE_OPTIONS: Options = {
   },
 };
 
-/** Limits of a key, or of a member with all its keys together. */
+/** Options for limits of a key, or of a member with all its keys together. */
 export const OWNER_LIMIT_OPTIONS: Options = {
   '--budget <yuan/period>': {
     text: 'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
@@ -44,7 +44,7 @@ export const OWNER_LIMIT_OPTIONS: Options = {
   '--models <names>': { text: 'models that may be called, separated by commas', parse: readList },
 };
 
-/** Members of a request body; `null` removes a limit. */
+/** Returns members of a request body; `null` removes a limit. */
 export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }: Given) => ({
   requestsPerMinute: orNull(requestsPerMinute),
   tokensPerMinute: orNull(tokensPerMinute),
@@ -59,7 +59,7 @@ export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurre
   ...(budget as Budgets | undefined),
 });
 
-/** An empty text is the same as `none`. */
+/** Reads a list. An empty text means the same as `none`. */
 export function readList(text: string): readonly string[] | typeof NONE {
   const names = text.split(',').map((name) => name.trim());
   if (text.trim() === '' || text === NONE) return NONE;
@@ -69,12 +69,12 @@ export function readList(text: string): readonly string[] | typeof NONE {
 
 function readCount(text: string): number | typeof NONE {
   if (text === NONE) return NONE;
-  // Number() accepts "", "1e3" and " 7", and turns "abc" into NaN, which JSON writes as null: that would remove the limit.
+  // Number() would accept "", "1e3" and " 7", and turn "abc" into NaN, which JSON writes as null, so that the limit would be removed.
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError(`Expected a whole number such as 10, or "${NONE}".`);
   return Number(text);
 }
 
-/** Parses a budget such as `100/month`, and adds it to earlier ones. */
+/** Reads a budget such as `100/month`, and adds it to earlier ones. */
 function readBudget(text: string, before: Budgets = {}): Budgets {
   const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
   if (amount === undefined) {
@@ -87,7 +87,7 @@ function readBudget(text: string, before: Budgets = {}): Budgets {
 
 type ModelLimits = Readonly<Record<string, Readonly<Record<string, unknown>> | null>>;
 
-/** Parses the limits of a model, and adds them to earlier ones. Names of models may contain colons. */
+/** Reads the limits of a model, and adds them to earlier ones. The name of a model may contain colons. */
 function readModelLimit(text: string, before: ModelLimits = {}): ModelLimits {
   const [, model, limits] = /^(.+):([^:]+)$/.exec(text) ?? [];
   if (model === undefined || limits === undefined) throw new InvalidArgumentError(EXPECTED_MODEL);
@@ -105,7 +105,7 @@ const EXPECTED_MODEL =
 
 type RateMaxima = Pick<AccountResponse, 'requestsPerMinute' | 'tokensPerMinute'>;
 
-/** Such as `60 requests a minute`, `10 requests a minute for acme-large`. */
+/** Describes limits, as in `60 requests a minute`, `10 requests a minute for acme-large`. */
 export function describeRateLimits(limits: RateMaxima & Pick<AccountResponse, 'modelLimits'>): string[] {
   return [
     ...describeMaxima(limits),
@@ -124,7 +124,7 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
 
 type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
 
-/** Such as `¥5 a day`, `3 at a time`. */
+/** Describes limits, as in `¥5 a day`, `3 at a time`. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
   const { dailyCalls, concurrency, allowedModels } = owner;
   return [
@@ -149,7 +149,7 @@ const USED = {
   totalSpendCapYuan: ['totalSpendYuan', 'in all'],
 } as const;
 
-/** Such as `¥3 of 5 today`. */
+/** Describes the use of limits, as in `¥3 of 5 today`. */
 export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
   const { used, dailyCalls } = owner;
   if (used === null) return '';

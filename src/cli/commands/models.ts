@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, type Environment, parseConfig } from '../../config/load.ts';
+import { ConfigError, parseConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { CliError, type GlobalFlags, UsageError } from '../command.ts';
+import { catalogInUse } from '../catalog-in-use.ts';
+import { CliError, type CliProcess, type GlobalFlags, UsageError } from '../command.ts';
 import { type Given, group } from '../command-rows.ts';
 import { type Decimal, parseDecimal, readDecimal, times, withPercent } from '../decimal.ts';
 import { findConfigSource, loadForBooks } from '../environment.ts';
@@ -47,7 +48,7 @@ export const modelCommands = group('models', 'create models of the configuration
     async runs(flags, output, given, process) {
       const file = String(given.file);
       const named = given.vendor === undefined ? undefined : String(given.vendor);
-      const config = configInUse(flags, process.environment);
+      const config = await configInUse(flags, process);
       const { vendor, providers } = targetOf(String(given.provider), named, config);
       const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
       const list = checked(readModels(file, readJson(file), wanted), providers);
@@ -59,7 +60,7 @@ export const modelCommands = group('models', 'create models of the configuration
         return;
       }
       const path = String(given.output);
-      writeForEditing(path, text, given.force);
+      writeForEditing({ [path]: text }, given.force);
       output.print(
         { file: path, models: list.models.map(({ id }) => id), notPriced: list.notPriced },
         () => `Wrote ${path}: ${summary}`,
@@ -68,9 +69,13 @@ export const modelCommands = group('models', 'create models of the configuration
   },
 });
 
-/** `null` if only the configuration of the demo is found. */
-function configInUse(flags: GlobalFlags, environment: Environment): Config | null {
-  return findConfigSource(flags, environment).isDemo ? null : loadForBooks(flags, environment);
+/** Returns the configuration; `null` if only that of the demo is found. */
+async function configInUse(flags: GlobalFlags, process: CliProcess): Promise<Config | null> {
+  const { environment } = process;
+  if (findConfigSource(flags, environment).isDemo) return null;
+  const config = loadForBooks(flags, environment);
+  const catalog = await catalogInUse(flags, process, config);
+  return catalog === null ? config : loadForBooks(flags, environment, catalog);
 }
 
 function readJson(file: string): unknown {
@@ -87,7 +92,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** A reviver that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
+/** A reviver for `JSON.parse` that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
 function keepDigits(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === 'number' && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
@@ -105,7 +110,7 @@ function wantedBy(patterns: string): (id: string) => boolean {
   return (id) => given.some((pattern) => matches(pattern, id));
 }
 
-/** Moves models that would make the configuration invalid to `notPriced`, with the message of the error as the reason. */
+/** Moves models that would make the configuration invalid to `notPriced`, with the error message as the reason. */
 function checked({ models, notPriced }: ModelList, providers: readonly RouteTo[]): ModelList {
   const refused: NotPriced[] = [];
   const accepted = models.filter((model) => {

@@ -20,7 +20,7 @@ type PartitionWork = (
   say: (line: string) => void,
 ) => Promise<number>;
 
-/** Opens the configured database, whose directory must have the schema version of this program. */
+/** Opens the configured database, whose directory must have the schema of this version of the program. */
 const onDatabases =
   (work: PartitionWork) =>
   (flags: GlobalFlags, output: Output, given: Given, process: CliProcess): Promise<number> => {
@@ -70,7 +70,7 @@ function readCount(text: string): number {
 
 type ListedPartition = Awaited<ReturnType<typeof listPartitions>>[number];
 
-/** Reads each partition separately, so that one that does not respond does not hide the others. */
+/** Lists partitions. Each one is read separately, so that one that does not respond does not hide the others. */
 async function listPartitions({ directory, partitions }: Databases) {
   const store = createAccountPartitionStore(directory);
   const [rows, counts, taking] = await Promise.all([readPartitions(directory), store.count(), store.listTaking()]);

@@ -1,6 +1,7 @@
 import type { ProviderTestResponse } from '../../api/providers/admin.ts';
 import { secretsUsedBy } from '../../config/provider-credentials.ts';
 import type { Config } from '../../config/schema.ts';
+import { catalogInUse } from '../catalog-in-use.ts';
 import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { loadForCommand } from '../environment.ts';
@@ -34,22 +35,27 @@ const rows: CommandRows = {
 
 export const providerCommands: CommandRows = { provider: { about: 'test providers', rows } };
 
-/** Sends the test from the running gateway, which has the connections and credentials that calls use, or else from this process. */
+/** Tests a provider from the gateway that runs, with the connections and credentials of calls; if none runs, from this process. */
 async function runTest(
   flags: GlobalFlags,
-  { environment }: CliProcess,
+  process: CliProcess,
   name: string,
   asked: Asked,
 ): Promise<ProviderTestResponse> {
+  const { environment } = process;
   const path = `/providers/${encodeURIComponent(name)}/test`;
   if (flags.gateway !== undefined) return namedGateway(flags.gateway, environment).request('POST', path, asked);
-  const config = loadForCommand(flags, environment);
-  const serving = config.database.url === '' ? findServingGateway(config.database.dataDir) : null;
-  if (serving === null && usesSecret(config, name))
+  const ofNode = loadForCommand(flags, environment);
+  const { url, dataDir } = ofNode.database;
+  const serving = url === '' ? findServingGateway(dataDir) : null;
+  if (serving !== null) return askGateway(serving).request('POST', path, asked);
+  const catalog = await catalogInUse(flags, process, ofNode);
+  const config = catalog === null ? ofNode : loadForCommand(flags, environment, { catalog });
+  if (usesSecret(config, name))
     throw new CliError(
       'A credential of this provider is a sealed secret. Only a gateway opens it: start it, or name one with --gateway.',
     );
-  return serving === null ? testHere(config, name, asked) : askGateway(serving).request('POST', path, asked);
+  return testHere(config, name, asked);
 }
 
 function usesSecret({ providers }: Config, name: string): boolean {

@@ -40,7 +40,7 @@ export const routeCommands = group('route', 'list routes to providers, drain the
         () =>
           `Drained ${name}. Routes without new calls: ${count}.\nTo resume: faregate route resume ${shellWord(name)}`,
       );
-      // Warnings go to standard error, so that people see them even if a script captures the output.
+      // Warnings are written to standard error, so that people see them even if a script captures the output.
       const say = sayTo(process);
       for (const model of drained.modelsWithoutRoutes) {
         say(`Warning: this was the only available route of ${model}: its calls are now refused with 503.`);
@@ -90,7 +90,7 @@ function describeResumed(resumed: EndedDrain): string {
   return lines.join('\n');
 }
 
-/** The targets whose drain includes this route: its provider, its model at that provider, and the route itself. */
+/** Returns the targets whose drain includes a route: its provider, its model at that provider, and the route itself. */
 function targetsOf({ provider, model, providerModel }: RouteResponse): DrainTarget[] {
   return [
     { provider, model: null, providerModel: null },
@@ -106,9 +106,9 @@ function referenceTo({ provider, model, providerModel }: DrainTarget): string {
 }
 
 /**
- * Compares the whole reference with each known target, because names can contain slashes.
+ * Finds the target that a reference names. Names can contain slashes, so the whole reference is compared with each known target.
  *
- * @throws CliError if no target or more than one target matches
+ * @throws CliError if no target, or more than one, matches
  */
 function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(

@@ -14,7 +14,7 @@ export const secretCommands = group('secret', ABOUT, {
     about: 'set a secret to the credential on standard input; a terminal does not show it. All nodes use it at once',
     with: { ...NAME, '--file <path>': 'read the credential from this file' },
     async changes(admin, output, { name, file }, process) {
-      // Not an argument: other users of the machine can see arguments, and the shell keeps them.
+      // Not an argument, because other users of the machine can see arguments, and the shell keeps them.
       const value = file === undefined ? await readSecret(process, 'the credential') : readFile(String(file));
       const path = `/secrets/${encodeURIComponent(String(name))}`;
       const set = await admin.request<SealedSecretResponse>('PUT', path, { value });
@@ -51,7 +51,8 @@ export const secretCommands = group('secret', ABOUT, {
     },
   },
   'new-key': {
-    about: 'print a new random key for FAREGATE_SECRETS_KEY; nothing keeps it, and without it no secret can be opened',
+    about:
+      'print a new random key for FAREGATE_SECRETS_KEY; keep a copy: it is stored nowhere, and without it no secret can be opened',
     async runs(_flags, output) {
       const key = newSealingKey();
       output.print({ key }, () => key);
@@ -74,7 +75,7 @@ function describeSet({ name, providers }: SealedSecretResponse): string {
   return `Set ${name}.\n${use}`;
 }
 
-/** @throws CliError if it cannot be read */
+/** Reads a secret from a file. @throws CliError if it cannot be read */
 function readFile(path: string): string {
   try {
     return readFileSync(path, 'latin1').trim();

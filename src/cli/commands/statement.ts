@@ -10,7 +10,7 @@ export const statementCommands: CommandRows = {
     with: {
       '--account <account>': { text: 'id, or a name that only one account has', isRequired: true },
       '--month <month>': { text: 'the month, such as 2026-10, in the billing time zone', isRequired: true },
-      '--csv': 'print CSV whose lines add up',
+      '--csv': 'print CSV; the opening balance and the lines below it add up to the closing balance',
     },
     async reads(admin, output, { accountId, month, csv }, { writeOut }) {
       const path = `/accounts/${accountId}/statement?month=${encodeURIComponent(String(month))}`;

@@ -51,7 +51,7 @@ export const transferCommands: CommandRows = {
   },
   'import <file>': {
     about: 'import an export into an empty database, completely or not at all; creates a local database if none exists',
-    with: { '<file>': 'what "faregate db export" wrote; "-" is standard input' },
+    with: { '<file>': 'a file that "faregate db export" wrote; "-" is standard input' },
     async runs(flags, output, { file }, process) {
       const { database } = loadForBooks(flags, process.environment);
       const imported = await importFrom(String(file), database, process);
@@ -61,7 +61,7 @@ export const transferCommands: CommandRows = {
   },
 };
 
-/** The token of a gateway that `--gateway` names needs only the scope `export`. */
+/** Finds the source of an export. For a gateway that `--gateway` names, the token needs only the scope `export`. */
 function exportSource(flags: GlobalFlags, environment: Environment): ServingGateway | DatabaseLocation {
   const { gateway } = flags;
   return gateway === undefined ? loadForBooks(flags, environment).database : locateGateway(gateway, environment);
@@ -89,7 +89,7 @@ async function exportTo(
   return 1;
 }
 
-/** Exports from the given gateway, from the gateway that serves the database, or from the database itself. */
+/** Exports from the named gateway, from the gateway that serves the database, or from the database itself. */
 async function fromSource<Result>(
   location: ServingGateway | DatabaseLocation,
   process: CliProcess,
@@ -123,7 +123,7 @@ async function importFrom(file: string, location: Config['database'], process: C
     say(`database: ${await describeDatabase(location)}`);
     const waits = { onWaiting: say };
     await migrateAll(databases, waits);
-    // The partitions are created before the import, because accounts are not moved to partitions that are added later.
+    // Partitions are created before the import, because accounts never move to partitions that are added later.
     if ((await createAccountPartitionStore(database).count()).length === 0)
       await makePartitions(databases, partitions, waits);
     const imported = await withProgress(process, (progress) =>
@@ -133,7 +133,7 @@ async function importFrom(file: string, location: Config['database'], process: C
         onProgress: ({ accounts, of }) => progress.show(`${accounts} of ${of} accounts`),
       }),
     );
-    // The import is committed, so a failure to record it is only logged.
+    // The import is committed, so if this fails, the failure is only logged.
     await noteImport(database, imported, logger).catch((error: unknown) => {
       logger.error({ err: error }, 'failed to record the import in the audit log');
     });
@@ -143,7 +143,7 @@ async function importFrom(file: string, location: Config['database'], process: C
   }
 }
 
-/** The import has copied the audit log of the old database. */
+/** Records an import in the audit log, which is now that of the old database. */
 async function noteImport(directory: DirectoryPool, { end, head }: Imported, logger: Logger): Promise<void> {
   const ids = createIds(systemClock);
   const log = createAuditLog({ store: createChangesStore(directory), clock: systemClock, ids, logger });
@@ -153,7 +153,7 @@ async function noteImport(directory: DirectoryPool, { end, head }: Imported, log
 
 const ACCOUNT_END = Buffer.from('{"account_end":');
 
-/** For the progress line; misses an account whose end is split between chunks. */
+/** Counts accounts for the progress line. It misses one whose end is split between chunks. */
 function countAccounts(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(ACCOUNT_END); at >= 0; at = chunk.indexOf(ACCOUNT_END, at + 1)) count++;

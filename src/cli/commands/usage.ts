@@ -2,6 +2,7 @@ import type { AdminClient } from '../../api/management/admin-client.ts';
 import { csvOf } from '../../api/management/list-csv.ts';
 import type { UsageResponse } from '../../api/usage/admin.ts';
 import { MEMBERS, usageColumns } from '../../api/usage/columns.ts';
+import { marginBasisPoints } from '../../api/usage/margin-share.ts';
 import type { UsageRowResponse } from '../../api/usage/wire.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
 import { inputTokensOf, noUsage, outputTokensOf } from '../../protocols/metering/usage-facts.ts';
@@ -12,12 +13,12 @@ import { localTime } from '../local-time.ts';
 import { pages, queryOf } from '../pages.ts';
 import { type Column, columnsOf, renderTable } from '../table.ts';
 
-/** The member that identifies a group in a table. */
+/** Members of a row that identify its group in a table. */
 const GROUPS = { ...MEMBERS, account: 'accountName', key: 'keyName' } as const;
 type Group = keyof typeof GROUPS;
 const groupNames = Object.keys(GROUPS) as readonly Group[];
 
-/** Maximum number of groups in memory, for a table or JSON. CSV has no limit. */
+/** Maximum number of groups for a table or JSON, which are kept in memory. CSV has no limit. */
 const GROUPS_MAX = 100_000;
 
 export const usageCommands: CommandRows = {
@@ -51,7 +52,7 @@ export const usageCommands: CommandRows = {
   },
 };
 
-/** @throws UsageError if a name is not known. */
+/** Reads names of groups. @throws UsageError if one is unknown */
 function readGroups(text: string): readonly Group[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(groupNames as readonly string[]).includes(name));
@@ -69,7 +70,7 @@ function readTop({ top }: Given): number | null {
 
 type Groups = Omit<UsageResponse, 'nextCursor'>;
 
-/** Returns all groups, or the `top` groups with the highest charges. With `top`, only these groups and one page are in memory. */
+/** Returns all groups or, with `top`, that many with the highest charges. With `top`, only these and one page are in memory. */
 async function listGroups(admin: AdminClient, query: Record<string, string>, top: number | null): Promise<Groups> {
   let data: UsageRowResponse[] = [];
   let first: UsageResponse | null = null;
@@ -100,10 +101,14 @@ function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly G
     }),
   );
   const table = renderTable([...data, ...total], 'No calls.', [...groupColumns, ...AMOUNT_COLUMNS]);
+  const isPartlyCosted = data.some(({ callsWithoutCost }) => callsWithoutCost > 0);
   const until =
     completeUntil === null ? 'records are still being summed' : `complete until ${localTime(completeUntil)}`;
-  return `${table}\n\nDays are in the time zone ${timezone}; ${until}.`;
+  return `${table}\n\n${isPartlyCosted ? PARTLY_COSTED : ''}Days are in the time zone ${timezone}; ${until}.`;
 }
+
+const PARTLY_COSTED =
+  'The cost of some calls is unknown. "34.5% of ¥80" is the margin of the net charges whose costs are known.\n';
 
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
   if (name === 'account') return row.accountName ?? row.accountId;
@@ -120,11 +125,23 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'plans ¥', cell: (row) => row.planRevenueYuan ?? '-' },
   { title: 'cost ¥', cell: costOf },
   { title: 'margin ¥', cell: (row) => row.marginYuan ?? '-' },
+  { title: 'margin', cell: ({ marginBasisPoints: share }) => percentOf(share) },
   { title: 'of balance ¥', cell: (row) => row.balanceMarginYuan ?? '-' },
+  { title: 'of balance', cell: balanceShareOf },
   { title: 'of plans ¥', cell: (row) => row.planMarginYuan ?? '-' },
+  { title: 'of plans', cell: ({ planMarginBasisPoints: share }) => percentOf(share) },
 ];
 
-/** The cost, marked with `>` if the cost of some calls is unknown. */
+const percentOf = (share: number | null): string => (share === null ? '-' : `${(share / 100).toFixed(1)}%`);
+
+/** If the cost of some calls is unknown, the share and the part of the net charge that it applies to. */
+function balanceShareOf(row: UsageRowResponse): string {
+  const { balanceMarginYuan, balanceMarginBasisPoints, costedMarginBasisPoints, costedNetChargeYuan } = row;
+  if (balanceMarginYuan !== null || costedMarginBasisPoints === null) return percentOf(balanceMarginBasisPoints);
+  return `${percentOf(costedMarginBasisPoints)} of ¥${costedNetChargeYuan}`;
+}
+
+/** Formats the cost, with `>` in front if the cost of some calls is unknown. */
 function costOf({ costYuan, callsWithoutCost }: UsageRowResponse): string {
   if (callsWithoutCost === 0) return costYuan;
   return costYuan === '0' ? '-' : `>${costYuan}`;
@@ -135,13 +152,28 @@ function totalsOf(rows: readonly UsageRowResponse[]): UsageRowResponse {
   for (const member of Object.keys(rows[0]!) as (keyof UsageRowResponse)[]) {
     const values = rows.map((row) => row[member]);
     if (member.startsWith('calls')) total[member] = values.reduce<number>((sum, value) => sum + Number(value), 0);
-    // The total is unknown if one amount is.
+    // If one amount is unknown, the total is, too.
     else if (member.endsWith('Yuan')) total[member] = values.includes(null) ? null : sumOf(values.map(String));
   }
   const usage: Record<string, number> = { images: 0 };
   for (const [unit, count] of rows.flatMap((row) => Object.entries(row.usage)))
     usage[unit] = (usage[unit] ?? 0) + count;
-  return { ...total, usage } as UsageRowResponse;
+  return { ...total, ...sharesOf(total as AmountsOfRow), usage } as UsageRowResponse;
+}
+
+type AmountsOfRow = { readonly [Name in keyof UsageRowResponse & `${string}Yuan`]: UsageRowResponse[Name] };
+
+/** Shares of sums, which cannot be added up. */
+function sharesOf(sums: AmountsOfRow) {
+  const { netChargeYuan, planRevenueYuan, marginYuan, balanceMarginYuan, planMarginYuan } = sums;
+  const [net, revenue] = [nanoOf(netChargeYuan), planRevenueYuan === null ? 0n : nanoOf(planRevenueYuan)];
+  const shareOf = (margin: string | null, of: bigint) => marginBasisPoints(margin === null ? null : nanoOf(margin), of);
+  return {
+    marginBasisPoints: shareOf(marginYuan, net + revenue),
+    balanceMarginBasisPoints: shareOf(balanceMarginYuan, net),
+    planMarginBasisPoints: shareOf(planMarginYuan, revenue),
+    costedMarginBasisPoints: shareOf(sums.costedMarginYuan, nanoOf(sums.costedNetChargeYuan)),
+  };
 }
 
 const sumOf = (amounts: readonly string[]): string => formatYuan(amounts.reduce((sum, yuan) => sum + nanoOf(yuan), 0n));

@@ -86,14 +86,14 @@ export const userCommands = group('user', ABOUT, {
   },
 });
 
-/** @throws UsageError if both roles are given. */
+/** Reads the operator role. @throws UsageError if both roles are given */
 function readOperatorRole({ operator, auditor }: Given): 'operator' | 'auditor' | null {
   if (operator === true && auditor === true) throw new UsageError('Choose --operator or --auditor.');
   if (operator === true) return 'operator';
   return auditor === true ? 'auditor' : null;
 }
 
-/** @throws UsageError if a role is given without an account. */
+/** Reads the memberships of a new user. @throws UsageError if a role is given without an account */
 function readMemberships({ accountId, role }: Given): object[] {
   if (accountId === undefined && role !== undefined) {
     throw new UsageError('--role is the role in an account: add --account.');
@@ -108,7 +108,7 @@ function describeUser(user: UserResponse): string {
     ['e-mail', email ?? 'none: signs in with the name'],
     ['operator', operatorRole ?? 'no'],
     ['status', describeStatus(user)],
-    unconfirmedTokenId !== null && ['ends with', `the token ${unconfirmedTokenId}, unless confirmed`],
+    unconfirmedTokenId !== null && ['suspended with', `the token ${unconfirmedTokenId}, unless confirmed`],
     ...fieldsOf(user, 'createdAt', 'signed in: lastSignInAt'),
     ...memberships.map(({ accountId, accountName, role }) => [role, `${accountName} (${accountId})`] as const),
   ]);

@@ -13,7 +13,7 @@ import { localTime } from '../local-time.ts';
 import { listAll } from '../pages.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 
-/** Standard input. */
+/** Argument for standard input. */
 const STANDARD = '-';
 
 const ABOUT = 'create vouchers: codes that members of accounts redeem, each once, for money or a Coding Plan';
@@ -33,7 +33,7 @@ export const voucherCommands = group('voucher', ABOUT, {
     },
     async changes(admin, output, given) {
       const body = readBatch(given);
-      // The file is opened before the batch is created, because the codes are shown only once.
+      // Opened before the batch is created, because the codes are shown only once.
       const file = given.out === undefined ? null : await openNew(String(given.out));
       let made: NewBatchResponse;
       try {
@@ -100,7 +100,7 @@ export const voucherCommands = group('voucher', ABOUT, {
   },
 });
 
-/** @throws UsageError if an option is missing or invalid */
+/** Reads the options of a batch. @throws UsageError if one is missing or invalid */
 function readBatch({ value, plan, count, name, expires }: Given): object {
   if ((value === undefined) === (plan === undefined)) throw new UsageError('Give either --value or --plan.');
   if (!/^\d{1,9}$/.test(String(count))) throw new UsageError('--count: Expected a whole number.');
@@ -108,14 +108,14 @@ function readBatch({ value, plan, count, name, expires }: Given): object {
   return { name: name ?? gift, amountYuan: value, planId: plan, count: Number(count), expiresAt: expires };
 }
 
-/** @throws UsageError if standard input has no code */
+/** Reads a voucher code. @throws UsageError if standard input has none */
 async function readCode(stdin: Readable | undefined): Promise<string> {
   const code = stdin === undefined ? '' : (await text(stdin)).trim();
   if (code === '') throw new UsageError('Expected a code as an argument or on standard input.');
   return code;
 }
 
-/** @throws CliError if the file exists or cannot be created */
+/** Creates a file. @throws CliError if it exists or cannot be created */
 async function openNew(path: string) {
   let handle: FileHandle;
   try {

@@ -14,22 +14,22 @@ import type { UserStore } from '../../people/user-store.ts';
 import { makeBareDemo, makeMonth, monthStartMs } from './month/month.ts';
 import { createNewDemo, createPassword, type NewDemo } from './new-demo.ts';
 
-/** The gateway does not serve yet. */
+/** Who asks for a password hash. Nobody else waits for one, because the gateway does not serve yet. */
 const NOBODY_WAITS = { network: '', isKnown: true };
 
 export interface DemoAccount {
   readonly accountId: string;
   readonly key: string;
-  /** The operator, who also owns the account. */
+  /** Name of the operator, who also owns the account. */
   readonly userName: string;
-  /** `null` if the user has changed it. */
+  /** The operator's password; `null` if it was changed. */
   readonly password: string | null;
 }
 
 interface DemoDependencies {
   readonly dataDir: string;
   readonly users: Pick<UserStore, 'findCredential' | 'insert' | 'changePassword'>;
-  /** Writes atomically into a database without accounts; returns false if it has accounts. */
+  /** Writes a history atomically into a database without accounts; returns false if it has accounts. */
   readonly writeHistory: (history: History) => Promise<boolean>;
   readonly admin: AdminClient;
   readonly config: Config;
@@ -38,16 +38,16 @@ interface DemoDependencies {
 }
 
 /**
- * A file next to the database, readable by its owner only, with the secrets of the demo, so that they can be printed after a restart.
- * Only the demo stores the text of a key.
+ * File next to the database with the secrets of the demo, so that they can be printed after a restart. Only its owner can read it. The demo
+ * alone stores the text of a key.
  */
 const FILE = 'demo.json';
 const PLAN_ID = 'demo-coding';
 
 /**
- * Returns the account of an earlier start if the database still has it, else a new one. A new demo is written in one transaction, after
- * its secrets: if the process is killed, the next start finds all of it, or starts over with the same secrets. Grants the plan again if
- * its subscription has ended.
+ * Returns the account of an earlier start if the database still has it, otherwise a new one. A new demo is written in one transaction,
+ * after its secrets: if the process is killed, the next start finds all of it, or starts over with the same secrets. If the subscription
+ * has ended, the plan is granted again.
  */
 export async function ensureDemoAccount(dependencies: DemoDependencies): Promise<DemoAccount> {
   const { dataDir, admin } = dependencies;
@@ -57,7 +57,7 @@ export async function ensureDemoAccount(dependencies: DemoDependencies): Promise
   return demo;
 }
 
-/** `null` if the database has accounts. */
+/** Creates the demo; `null` if the database has accounts. */
 async function createFirst(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount | null> {
   const { dataDir, admin, config, hasMonth, clock } = dependencies;
   const { data: accounts } = await admin.request<{ data: unknown[] }>('GET', '/accounts?limit=1');
@@ -71,7 +71,7 @@ async function createFirst(stored: NewDemo | null, dependencies: DemoDependencie
   return { accountId: demo.accountId, key: demo.key, userName: demo.name, password: demo.password };
 }
 
-/** The file of an existing demo may be lost or come from another machine. */
+/** Restores an existing demo whose file was lost or is from another machine. */
 async function repairDemo(stored: NewDemo | null, dependencies: DemoDependencies): Promise<DemoAccount> {
   const { dataDir, users, admin, clock } = dependencies;
   const name = stored?.name ?? 'demo';
@@ -124,7 +124,7 @@ async function ensurePlan(accountId: string, admin: AdminClient): Promise<void> 
   if (!data.some(({ status }) => status === 'active')) await admin.request('POST', path, { planId: PLAN_ID });
 }
 
-/** The account of `demo.json`; `null` if the file is absent or invalid. */
+/** Returns the id of the account in `demo.json`; `null` if the file is absent or invalid. */
 export function readDemoAccountId(dataDir: string): string | null {
   const { accountId } = readDemoFile(dataDir);
   return typeof accountId === 'string' ? accountId : null;

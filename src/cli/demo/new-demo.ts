@@ -3,7 +3,7 @@ import { createApiKey } from '../../accounting/accounts/key-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createIds, type FillRandom } from '../../lib/ids.ts';
 
-/** The secrets of the demo and their owners. Stored in a file before the database has their hashes. */
+/** Secrets of the demo and their owners. They are stored in a file before the database has their hashes. */
 export interface NewDemo {
   /** Name of the account, of its key, and of its owner, who is also the operator. */
   readonly name: string;
@@ -14,12 +14,12 @@ export interface NewDemo {
   readonly password: string;
 }
 
-/** Without characters that are easily confused. */
+/** Letters and digits without those that are easily confused. */
 const ALPHABET = 'abcdefghjkmnpqrstvwxyz0123456789';
 const GROUPS = 4;
 const GROUP_CHARS = 4;
 
-/** @param accountAtMs creation time of the account, which its id contains */
+/** @param accountAtMs when the account was created, which its id contains */
 export function createNewDemo(clock: Clock, accountAtMs: number, fillRandom: FillRandom = randomFillSync): NewDemo {
   const ids = createIds({ nowMs: () => accountAtMs }, fillRandom);
   return {
@@ -32,7 +32,7 @@ export function createNewDemo(clock: Clock, accountAtMs: number, fillRandom: Fil
   };
 }
 
-/** 80 random bits, in groups that are easy to type. */
+/** Returns a password of 80 random bits, in groups that are easy to type. */
 export function createPassword(fillRandom: FillRandom = randomFillSync): string {
   const bytes = new Uint8Array(GROUPS * GROUP_CHARS);
   fillRandom(bytes);

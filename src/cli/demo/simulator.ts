@@ -1,14 +1,14 @@
 import { LLMock } from '@copilotkit/aimock';
 
 /**
- * The provider of the demo, in a process of its own: a third-party simulator of the vendors' protocols. It sends its address to the
- * parent process, and exits with it.
+ * Provider of the demo, in a process of its own: a simulator of the vendors' protocols by a third party. It sends its address to the parent
+ * process, and exits with it.
  */
 const simulator = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 12, latency: 15, journalMaxEntries: 1 });
 
-/** One transparent pixel. */
+/** An image: one transparent pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-// This is registered before `onMessage`, because the first match applies and the pattern of `onMessage` matches image prompts too.
+// This precedes `onMessage`: the first match applies, and the pattern of `onMessage` matches image prompts, too.
 simulator.onImage(/[\s\S]*/, { image: { b64Json: PNG } });
 simulator.onRerank(/[\s\S]*/, [{ index: 0, relevance_score: 0.9 }]);
 
@@ -16,13 +16,13 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   const said = lastUserText(request.messages);
   const content =
     `This is Faregate's demo provider. You said: "${said}". ` +
-    'Nothing here thinks, but every byte travels the real way: your key was checked, money was set aside, this response ' +
-    'was relayed as it came, and you were charged for exactly the tokens that the provider reports.';
+    'It runs no model, but the gateway treats it like a real provider: it checked your key, reserved money, relayed this ' +
+    'response byte for byte, and charges exactly the tokens that this provider reports.';
   const inputTokens = countTokens(JSON.stringify(request.messages));
   const outputTokens = countTokens(content);
   return {
     content,
-    // The same counts under the names of each protocol.
+    // Token counts under the names of each protocol.
     usage: {
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
@@ -33,7 +33,7 @@ simulator.onMessage(/[\s\S]*/, (request) => {
   };
 });
 
-/** A plausible count without a tokenizer: four characters per token. */
+/** Estimates tokens without a tokenizer: four characters each. */
 function countTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -50,7 +50,7 @@ function lastUserText(messages: readonly SimulatedMessage[]): string {
 }
 
 process.on('disconnect', () => process.exit(0));
-// SIGINT is ignored: Ctrl-C signals the whole process group, but the parent still needs the provider to finish calls.
+// Ignores SIGINT: Ctrl-C sends it to all processes of the group, but the parent still needs the provider to finish calls.
 process.on('SIGINT', () => undefined);
 await simulator.start();
 process.send?.({ url: simulator.baseUrl });

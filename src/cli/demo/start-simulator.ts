@@ -8,7 +8,7 @@ export interface Simulator {
 
 const SIMULATOR = moduleFile('./simulator', import.meta.url);
 
-/** Starts the simulated provider in a process of its own, so that it takes no memory and CPU time from the gateway. */
+/** Starts the simulated provider in a process of its own, so that it takes neither memory nor CPU time from the gateway. */
 export function startSimulator(): Promise<Simulator> {
   const child = fork(SIMULATOR, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ const SERVER_MAJOR_MIN = 15;
 const CLOCK_DIFFERENCE_MAX_MS = 2_000;
 const TWO_PHASE_RECOVERY_MAX_MS = 2_000;
 
-/** @param checkRows checks rows of a database that can be used */
+/** @param checkRows checks rows, if the database can be used */
 export async function checkDatabase(
   location: Config['database'],
   isDemo: boolean,
@@ -56,7 +56,7 @@ const UNREACHED = 'Check DATABASE_URL, that the server runs, and the network to 
 
 async function checkOpened(databases: Databases, name: string, isLocal: boolean): Promise<Finding[]> {
   const { directory: database } = databases;
-  // The first query is not timed, because it also opens the connection.
+  // This query is not timed, because it also opens the connection.
   await readServerFacts(database);
   const askedMs = Date.now();
   const begunMs = performance.now();
@@ -84,7 +84,7 @@ function checkServer({ major, isStandby, version }: ServerFacts, reached: Findin
   return failed('database', detail, 'Set DATABASE_URL to the primary server.');
 }
 
-/** A single partition is in the schema of the directory, which is checked already. */
+/** Checks partitions. A single one needs no check, because it is in the schema of the directory. */
 async function checkPartitions({ partitions }: Databases): Promise<Finding[]> {
   if (partitions.length === 1) return [];
   const asked = await Promise.allSettled(partitions.map((partition) => readSchemaOf(partition)));
@@ -112,7 +112,7 @@ async function checkSchema(databases: Databases, areAllReached: boolean): Promis
 
 const MIGRATED_AT_START = 'The gateway applies them when it starts; or run: faregate db migrate';
 
-/** Fails if the gateway would refuse the database because the demo or another configuration uses it. */
+/** Checks whether the gateway would refuse the database, because the demo or another configuration uses it. */
 async function checkMark(database: Database, served: ServedAs): Promise<Finding[]> {
   try {
     await checkDemoMark(database, served);
@@ -130,7 +130,7 @@ function checkSafety({ unsafeSettings }: ServerFacts): Finding {
   return warning('durability', detail, 'Set these to on.');
 }
 
-/** Finds nothing unless the server has Citus. */
+/** Checks Citus. Returns nothing if the server does not have it. */
 function checkRecovery({ twoPhaseRecoveryMs: ms }: Pick<ServerFacts, 'twoPhaseRecoveryMs'>): Finding[] {
   if (ms === null) return [];
   const isOff = ms < 0;
@@ -141,7 +141,7 @@ function checkRecovery({ twoPhaseRecoveryMs: ms }: Pick<ServerFacts, 'twoPhaseRe
   return [warning('recovery', detail, advice)];
 }
 
-/** The database read its clock between `askedMs` and `askedMs + tookMs`. */
+/** Compares clocks. The database read its own between `askedMs` and `askedMs + tookMs`. */
 function checkClock(databaseMs: number, askedMs: number, tookMs: number): Finding {
   const aheadMs = askedMs > databaseMs ? askedMs - databaseMs : Math.min(askedMs + tookMs - databaseMs, 0);
   if (Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS) return ok('clock', 'agrees with the clock of the database');
@@ -156,7 +156,7 @@ function ownerOf(dataDir: string): ReturnType<typeof readDataDirOwner> {
   try {
     return readDataDirOwner(dataDir);
   } catch {
-    // The directory does not exist, or cannot be read, which `checkDataDirectory` reports.
+    // The directory does not exist or cannot be read; `checkDataDirectory` reports this.
     return null;
   }
 }

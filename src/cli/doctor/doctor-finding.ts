@@ -1,10 +1,10 @@
 export interface Finding {
   /** What was checked, such as `disk` or `provider acme`. */
   readonly check: string;
-  /** `warning`: the gateway runs at a risk. `failed`: the gateway or a part of it does not run. */
+  /** `warning`: the gateway runs, but at a risk. `failed`: the gateway or a part of it does not run. */
   readonly state: 'ok' | 'warning' | 'failed';
   readonly detail: string;
-  /** What to do; absent for `ok`. */
+  /** What an operator should do; absent for `ok`. */
   readonly advice?: string;
 }
 
@@ -18,7 +18,7 @@ export const warning = ofState('warning');
 
 export const failed = ofState('failed');
 
-/** The message or code of an error of the system or the network. */
+/** Returns the message or the code of an error of the system or the network. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;

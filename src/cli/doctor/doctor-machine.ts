@@ -22,7 +22,7 @@ import { errorText, type Finding, failed, ok, warning } from './doctor-finding.t
 const NODE_MAJOR_MIN = 24;
 const DISK_FREE_WARN_BYTES = 2 ** 30;
 const DISK_FREE_MIN_BYTES = 100 * 2 ** 20;
-/** Open files besides client connections: connections to providers and the database, logs. */
+/** Open files other than client connections: connections to providers and the database, logs. */
 const OTHER_FILES = 4_096;
 
 export function checkVersions(): Finding {
@@ -32,7 +32,7 @@ export function checkVersions(): Finding {
   return failed('versions', versions, advice);
 }
 
-/** The directory of the local database, the journal and uploads. */
+/** Checks the directory of the local database, the journal and uploads. */
 export function checkDataDirectory({ dataDir }: Config['database']): Finding[] {
   const path = resolve(dataDir);
   const existing = nearestExisting(path);
@@ -100,7 +100,7 @@ function writeDurably(directory: string): void {
   }
 }
 
-/** Finds nothing if the limit cannot be read. */
+/** Checks the limit of open files. Returns nothing if it cannot be read. */
 export function checkOpenFiles({ connections }: Config['server']): Finding[] {
   const limit = openFilesLimit();
   if (limit === null) return [];
@@ -159,7 +159,7 @@ function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException 
 }
 
 async function isGateway(host: string, port: number): Promise<boolean> {
-  // A gateway that listens on all addresses is reached on the loopback address.
+  // If a gateway listens on all addresses, it is tested by the loopback address.
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/`;
   try {

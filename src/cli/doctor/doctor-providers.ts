@@ -5,7 +5,7 @@ import { errorText, type Finding, failed, ok, warning } from './doctor-finding.t
 
 const CLOCK_DIFFERENCE_MAX_MS = 10_000;
 
-/** Connects to providers without credentials, so that nothing is charged. */
+/** Connects to providers, without credentials, so that nothing is charged. */
 export async function checkProviders(providers: Config['providers']): Promise<Finding[]> {
   const probes = await Promise.all(Object.entries(providers).map(([id, config]) => probe(createProvider(id, config))));
   const differencesMs = probes.flatMap(({ differenceMs }) => (differenceMs === null ? [] : [differenceMs]));
@@ -14,13 +14,13 @@ export async function checkProviders(providers: Config['providers']): Promise<Fi
 
 interface Probe {
   readonly finding: Finding;
-  /** Clock of this machine minus clock of the provider; `null` if its response has no date. */
+  /** This machine's clock minus the provider's; `null` if its response has no date. */
   readonly differenceMs: number | null;
 }
 
 /**
- * Sends a request with the proxy, certificates and HTTP version that calls use. A response with any status proves that the server is
- * reachable.
+ * Sends a request with the proxy, certificates and HTTP version that calls use. A response of any status proves that the server can be
+ * reached.
  */
 async function probe(provider: Provider): Promise<Probe> {
   const check = `provider ${provider.id}`;
@@ -49,7 +49,7 @@ async function probe(provider: Provider): Promise<Probe> {
   }
 }
 
-/** Uses the smallest difference, so that one provider with a wrong clock causes no warning. */
+/** Checks this machine's clock by the smallest difference, so that a wrong clock of one provider causes no warning. */
 function checkClock(differencesMs: readonly number[]): Finding[] {
   const least = differencesMs.toSorted((one, other) => Math.abs(one) - Math.abs(other))[0];
   if (least === undefined || Math.abs(least) <= CLOCK_DIFFERENCE_MAX_MS) return [];

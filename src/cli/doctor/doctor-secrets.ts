@@ -9,7 +9,7 @@ import { type Finding, failed, ok, warning } from './doctor-finding.ts';
 
 const CHECK = 'sealed secrets';
 
-/** Fails if the keys in the environment are not valid. */
+/** Checks whether the keys in the environment are valid. */
 export function checkSealingKeys(environment: Environment): Finding[] {
   try {
     readSealingKeys(environment);
@@ -20,7 +20,7 @@ export function checkSealingKeys(environment: Environment): Finding[] {
   }
 }
 
-/** Checks that the keys in the environment open the secrets of the database. Finds nothing if there are neither secrets nor uses of them. */
+/** Checks whether the keys in the environment open the secrets of the database. Returns nothing without secrets and uses of them. */
 export async function checkSealedSecrets(
   directory: DirectoryDatabase,
   environment: Environment,
@@ -30,7 +30,7 @@ export async function checkSealedSecrets(
   const keys = readSealingKeys(environment);
   const secrets = await createSealedSecretsStore(directory).listIfMigrated();
   const opened = openSecrets(secrets, () => keys);
-  // Without the names: one may be a credential that was written in place of a name.
+  // Ids of providers rather than names of secrets, because a name may be a credential that was put there by mistake.
   const lacking = [...secretsUsedBy(providers)].flatMap(([name, ids]) => (opened.has(name) ? [] : ids));
   const missing =
     lacking.length === 0
@@ -48,6 +48,6 @@ export async function checkSealedSecrets(
     const detail = `${earlier} of ${secrets.length} are sealed with an earlier key`;
     return [...missing, warning(CHECK, detail, 'Seal them with the first key: faregate secret rotate')];
   }
-  const detail = `${secrets.length}, all opened; backups contain them sealed, and are of use only with the key: keep it elsewhere`;
+  const detail = `${secrets.length}, and this machine can open all of them; backups contain them encrypted, so keep the key in another place`;
   return [...missing, ok(CHECK, detail)];
 }

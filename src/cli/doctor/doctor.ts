@@ -8,11 +8,17 @@ export const doctorCommands: CommandRows = {
     about:
       'check everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
       'providers (without their credentials); exit code 1 if something fails',
-    async runs(flags, output, _given, { environment }) {
+    async runs(flags, output, _given, process) {
+      const { environment } = process;
       const source = findConfigSource(flags, environment);
-      // Imported here, because `--help` does not need the HTTP client for providers.
+      // Imported here, because `--help` needs no HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
-      const findings = await examine(source, environment, () => loadForCommand(flags, environment));
+      const { catalogInUse } = await import('../catalog-in-use.ts');
+      const findings = await examine(source, environment, {
+        load: (catalog) => loadForCommand(flags, environment, { catalog }),
+        // Errors of the database are not written here, because another finding reports them.
+        findCatalog: (config) => catalogInUse(flags, { ...process, writeError: () => undefined }, config),
+      });
       output.print(findings, () => findings.map(describe).join('\n'));
       return findings.some(({ state }) => state === 'failed') ? 1 : 0;
     },

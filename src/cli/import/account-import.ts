@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { GroupsResponse } from '../../api/groups/admin.ts';
 import type { CreatedKey } from '../../api/keys/key-keeper.ts';
 import type { KeyResponse } from '../../api/keys/wire.ts';
 import type { AdminClient } from '../../api/management/admin-client.ts';
@@ -14,12 +15,12 @@ import { importEach, importKey } from './repeats.ts';
 const HELP = `
 The first line names the columns, in any order; only "name" is required:
 
-  name,email,verified,balance,plan,key
-  alice,alice@example.com,yes,50,,laptop
-  bob,,yes,,coding-pro,default
+  name,email,verified,balance,group,plan,key
+  alice,alice@example.com,yes,50,resellers,,laptop
+  bob,,yes,,,coding-pro,default
 
-balance is the first top-up in yuan, plan the id of a plan of the configuration (faregate plan list), key the name of the API key to
-create. Every row is checked before anything is created; errors name the line and column.
+balance is the first top-up in yuan, group the id of a group of accounts (faregate group list), plan the id of a plan of the
+configuration (faregate plan list), key the name of the API key to create. Every row is checked before anything is created; errors name the line and column.
 
 New keys are written to a file that only you can read: FILE with .keys.csv in place of .csv, or the file of --keys; "-" prints them.
 They are shown nowhere else.
@@ -33,7 +34,7 @@ interface ImportedAccount {
   readonly accountId: string;
   readonly planId: string | null;
   /**
-   * `none`: the row names no key; `made`: created by this run; `known`: in the file of keys; `lost`: created before, but not in the file.
+   * `none`: the row names no key; `made`: this run created it; `known`: the file of keys has it; `lost`: it exists, but not in that file.
    */
   readonly key: 'none' | 'made' | 'known' | 'lost';
   readonly keyId: string | null;
@@ -53,8 +54,12 @@ export const accountImport: CommandRows = {
       const { readImportRows } = await import('./import-rows.ts');
       const { openKeysFile, printedKeys } = await import('./import-keys-file.ts');
       const { data: plans } = await admin.request<PlansResponse>('GET', '/plans');
-      const planIds = plans.map(({ id }) => id);
-      const rows = readImportRows(file, await readInput(file), planIds);
+      const { data: groups } = await admin.request<GroupsResponse>('GET', '/groups');
+      const known = {
+        planIds: plans.map(({ id }) => id),
+        groupIds: groups.filter(({ isConfigured }) => isConfigured).map(({ id }) => id),
+      };
+      const rows = readImportRows(file, await readInput(file), known);
       if (given.dryRun === true) {
         output.print({ rows: rows.length }, () => `All ${rows.length} rows can be imported. Nothing was created.`);
         return 0;
@@ -87,11 +92,11 @@ async function readInput(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Every request is safe to repeat: for an account and a plan by idempotency keys, for an API key by the file of keys. */
+/** Imports a row. Each request can be repeated: accounts and plans have idempotency keys, and the file of keys has the API keys. */
 async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Promise<ImportedAccount> {
-  const { line, name, email, verified, balanceYuan, planId, keyName } = row;
+  const { line, name, email, verified, balanceYuan, groupId, planId, keyName } = row;
   const idempotencyKey = importKey(name, email);
-  const account = { name, email, verified, balanceYuan };
+  const account = { name, email, verified, balanceYuan, groupId };
   const { id: accountId } = await admin.request<AccountResponse>('POST', '/accounts', account, idempotencyKey);
   if (planId !== null) {
     await admin.request('POST', `/accounts/${accountId}/subscriptions`, { planId }, `${idempotencyKey}-plan`);
@@ -108,8 +113,8 @@ async function importRow(admin: AdminClient, row: ImportRow, keys: KeysFile): Pr
 }
 
 const IMPORTED_OTHERWISE =
-  'The account was imported before with other values (e-mail, verified, balance or plan). Give the row its earlier values, and ' +
-  'change the account itself: faregate account top-up, account verify, plan grant.';
+  'The account was imported before with other values (e-mail, verified, balance, group or plan). Give the row its earlier values, and ' +
+  'change the account itself: faregate account top-up, account verify, account set, plan grant.';
 
 function describe(imported: readonly ImportedAccount[], keysPath: string | null): string {
   const made = imported.filter(({ key }) => key === 'made').length;

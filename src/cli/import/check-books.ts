@@ -7,7 +7,7 @@ import type { ForeignBooks } from './foreign-books.ts';
 import { amountOf, bodyOfAccount, bodyOfKey } from './foreign-import.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** @throws CliError that names what the schemas of the admin API refuse, before anything is imported */
+/** Checks everything with the schemas of the admin API before anything is imported. @throws CliError that names what they refuse */
 export function checkBooks({ accounts }: ForeignBooks): void {
   const problems: string[] = [];
   const check = (where: string, schema: z.ZodType, value: unknown): void => {

@@ -1,12 +1,12 @@
 import type { ForeignDatabase, LeftOut } from './foreign-books.ts';
 
-/** A kind of data that has no counterpart in Faregate. */
+/** A kind of data for which Faregate has no counterpart. */
 export interface Counted {
   readonly what: string;
   readonly why: string;
-  /** SQL after `select count(*) from`. */
+  /** SQL that follows `select count(*) from`. */
   readonly from: string;
-  /** The column with the amount of units that is left out with the rows. */
+  /** Column with an amount of units that is left out together with the rows. */
   readonly units?: string;
 }
 

@@ -7,9 +7,9 @@ interface OpenedForeignDatabase extends ForeignDatabase {
 }
 
 /**
- * Opens the database of another program read-only, in one snapshot.
+ * Opens the database of another program for reading only, in one snapshot.
  *
- * @param source a SQLite file, or a `postgres://` address
+ * @param source a SQLite file, or an address such as `postgres://…`
  * @throws CliError if it cannot be opened
  */
 export async function openForeignDatabase(source: string): Promise<OpenedForeignDatabase> {
@@ -17,7 +17,7 @@ export async function openForeignDatabase(source: string): Promise<OpenedForeign
   try {
     return await (isAddress ? openPostgres(source) : openSqlite(source));
   } catch (error) {
-    // An address is not shown, because it may contain a password.
+    // An address is not shown: it may contain a password.
     const name = isAddress ? 'The database' : source;
     throw new CliError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
   }
@@ -29,7 +29,7 @@ async function openSqlite(path: string): Promise<OpenedForeignDatabase> {
   database.exec('begin');
   const select = (query: string, ...values: string[]) =>
     database.prepare(query).all(...values) as Record<string, string | null>[];
-  // The first query fails if the file is not a SQLite database.
+  // This first query fails if the file is no SQLite database.
   select('select name from sqlite_schema limit 1');
   return {
     columnsOf: async (table) =>

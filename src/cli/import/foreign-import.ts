@@ -15,9 +15,9 @@ export interface WrittenAccount {
 }
 
 /**
- * Writes the accounts of another gateway through the admin API. All requests are safe to repeat: the account and its balance have
- * idempotency keys derived from its reference, and an API key is identified by its hash. Keys are written last, so that no call uses a
- * half-imported account.
+ * Writes the accounts of another gateway by the admin API. Each request can be repeated: accounts and balances have idempotency keys from
+ * the account's reference, and API keys have their hash. Keys are written last, so that no call uses an account that is only partly
+ * imported.
  *
  * @throws CliError with the number of complete accounts
  */
@@ -41,7 +41,7 @@ async function writeAccount(
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const isNew = known.length < keys.length || keys.length === 0;
-  // The account is suspended only while keys are missing: after a complete run, an operator may have resumed it.
+  // Suspended only while keys are missing: after a complete run, an operator may have resumed the account.
   if (suspendedBecause !== null && isNew && made.status === 'active') {
     await admin.request('PATCH', `/accounts/${accountId}`, { status: 'suspended', statusReason: suspendedBecause });
   }

@@ -14,7 +14,7 @@ interface ImportedKey {
   readonly key: string;
 }
 
-/** Receives the keys of an import. Each key is durable before the next one is created, so that none is lost. */
+/** File with the keys of an import. Each key is stored durably before the next one is created, so that none is lost. */
 export interface KeysFile {
   /** Whether an earlier run has written a key of this account and name. */
   has(accountId: string, keyName: string): boolean;
@@ -68,7 +68,7 @@ export async function openKeysFile(path: string): Promise<KeysFile> {
   };
 }
 
-/** The keys of an earlier run. `isEmpty`, `isCut`: whether it was stopped before its first line, or in the middle of a line. */
+/** Reads the keys of an earlier run. `isEmpty`, `isCut`: it was stopped before its first line, or within a line. */
 async function readKnown(path: string) {
   let text: string;
   try {
@@ -88,7 +88,7 @@ async function readKnown(path: string) {
   return { made: new Set(whole.map((row) => idOf(row[1]!, row[2]!))), isEmpty: false, isCut: !text.endsWith('\n') };
 }
 
-/** Cells have no line breaks, so an incomplete line does not affect other lines. */
+/** Splits a line into cells. Cells have no line breaks, so an incomplete line does not affect others. */
 function readLine(line: string): string[] {
   try {
     return parse(line, { relax_column_count: true })[0] ?? [];
@@ -97,7 +97,7 @@ function readLine(line: string): string[] {
   }
 }
 
-/** Cells are compared as written: files of earlier versions lack the apostrophe before a name that begins like a formula. */
+/** Compares cells as they are written: files of earlier versions lack the apostrophe before a name that begins like a formula. */
 const idOf = (accountId: string, keyName: string): string => csvLine([accountId, keyName]);
 
 const cellsOf = ({ name, accountId, keyName, keyId, key }: ImportedKey) => [name, accountId, keyName, keyId, key];
@@ -107,5 +107,5 @@ async function write(file: FileHandle, text: string): Promise<void> {
   await file.sync();
 }
 
-/** Lines end with `\n`, as in files of earlier versions. */
+/** Formats a line. It ends with `\n`, as in files of earlier versions. */
 const toLine = (cells: readonly string[]): string => csvLine(cells, '\n');

@@ -5,20 +5,21 @@ import { issueText } from '../../api/management/issue-text.ts';
 import { CliError } from '../command.ts';
 import { refuseProblems } from './repeats.ts';
 
-/** An account to create, with texts as in the file. */
+/** An account to create. Texts are as in the file. */
 export interface ImportRow {
-  /** Counts from 1. */
+  /** Number of the line, from 1. */
   readonly line: number;
   readonly name: string;
   readonly email: string | null;
   readonly verified: boolean;
   readonly balanceYuan: string | null;
   readonly planId: string | null;
-  /** The name of the API key to create; `null` for none. */
+  readonly groupId: string | null;
+  /** Name of the API key to create; `null`: none. */
   readonly keyName: string | null;
 }
 
-const COLUMNS = ['name', 'email', 'verified', 'balance', 'plan', 'key'] as const;
+const COLUMNS = ['name', 'email', 'verified', 'balance', 'group', 'plan', 'key'] as const;
 type ColumnName = (typeof COLUMNS)[number];
 
 const ROWS_MAX = 10_000;
@@ -27,12 +28,17 @@ const VERIFIED = new Map([
   ...['yes', 'y', 'true', '1'].map((text) => [text, true] as const),
 ]);
 
-/** The column of each member of a request body. */
+/** Column of each member of a request body. */
 const COLUMN_OF = new Map<PropertyKey, ColumnName>([
   ['name', 'name'],
   ['email', 'email'],
   ['balanceYuan', 'balance'],
 ]);
+
+export interface KnownIds {
+  readonly planIds: readonly string[];
+  readonly groupIds: readonly string[];
+}
 
 interface Cells {
   readonly line: number;
@@ -40,20 +46,20 @@ interface Cells {
 }
 
 /**
- * Reads the rows of an import, and checks all of them with the schemas of the admin API before any is imported.
+ * Reads the rows of an import and checks all of them with the schemas of the admin API before the first one is imported.
  *
- * @param planIds the plans of the configuration
+ * @param known ids of the plans and groups in the configuration
  * @throws CliError that names every invalid row with line and column
  */
-export function readImportRows(file: string, bytes: Uint8Array, planIds: readonly string[]): ImportRow[] {
+export function readImportRows(file: string, bytes: Uint8Array, known: KnownIds): ImportRow[] {
   const problems: string[] = [];
   const lineOf = new Map<string, number>();
   const rows = readCells(file, decode(file, bytes)).map(({ line, cells }): ImportRow => {
     const say = (column: ColumnName, message: string): void =>
       void problems.push(`${file}:${line}: ${column}: ${message}`);
     const row = toRow(line, cells);
-    checkRow(row, cells, planIds, say);
-    // Identifies the account when the import is repeated.
+    checkRow(row, cells, known, say);
+    // Identifies the account if the import is repeated.
     const identity = JSON.stringify([row.name, row.email]);
     const before = lineOf.get(identity);
     if (before !== undefined) say('name', `Line ${before} has the same name and e-mail. Remove one of them.`);
@@ -87,7 +93,7 @@ function readCells(file: string, text: string): Cells[] {
         `${file}:${line}: Expected ${names.length} columns, as in the first line, not ${record.length}.`,
       );
     }
-    // White space inside quotes is removed too, because the admin API removes it: it must not make a name identify a different account.
+    // The admin API also removes white space within quotes. If this did not, a name could belong to two accounts.
     const cells = Object.fromEntries(COLUMNS.map((column) => [column, (record[names.indexOf(column)] ?? '').trim()]));
     return { line, cells: cells as Record<ColumnName, string> };
   });
@@ -120,7 +126,7 @@ function checkHead(file: string, names: readonly string[]): void {
   if (!names.includes('name')) throw new CliError(`${file}:1: The column "name" is missing.`);
 }
 
-function toRow(line: number, { name, email, verified, balance, plan, key }: Cells['cells']): ImportRow {
+function toRow(line: number, { name, email, verified, balance, group, plan, key }: Cells['cells']): ImportRow {
   const orNull = (text: string): string | null => (text === '' ? null : text);
   return {
     line,
@@ -129,6 +135,7 @@ function toRow(line: number, { name, email, verified, balance, plan, key }: Cell
     verified: VERIFIED.get(verified.toLowerCase()) ?? false,
     balanceYuan: orNull(balance),
     planId: orNull(plan),
+    groupId: orNull(group),
     keyName: orNull(key),
   };
 }
@@ -136,17 +143,19 @@ function toRow(line: number, { name, email, verified, balance, plan, key }: Cell
 function checkRow(
   row: ImportRow,
   { verified }: Cells['cells'],
-  planIds: readonly string[],
+  known: KnownIds,
   say: (column: ColumnName, message: string) => void,
 ): void {
   const { name, email, balanceYuan } = row;
   const account = newAccount.safeParse({ name, email, balanceYuan }, { error: issueText });
   for (const issue of account.error?.issues ?? []) say(COLUMN_OF.get(issue.path[0] ?? '') ?? 'name', issue.message);
   if (!VERIFIED.has(verified.toLowerCase())) say('verified', 'Expected yes or no.');
-  if (row.planId !== null && !planIds.includes(row.planId)) {
+  for (const kind of ['plan', 'group'] as const) {
+    const [id, ids] = [row[`${kind}Id`], known[`${kind}Ids`]];
+    if (id === null || ids.includes(id)) continue;
     say(
-      'plan',
-      `There is no such plan. ${planIds.length === 0 ? 'No plan is configured.' : `Known: ${planIds.join(', ')}.`}`,
+      kind,
+      `There is no such ${kind}. ${ids.length === 0 ? `No ${kind} is configured.` : `Known: ${ids.join(', ')}.`}`,
     );
   }
   const key = row.keyName === null ? null : newKey.safeParse({ name: row.keyName }, { error: issueText });

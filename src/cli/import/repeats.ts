@@ -3,20 +3,20 @@ import { AdminClientError } from '../../api/management/admin-client-error.ts';
 import { CliError, type CliProcess } from '../command.ts';
 import { withProgress } from '../progress.ts';
 
-/** The idempotency key of an account, derived from the values that identify the account in each run of an import. */
+/** Returns the idempotency key of an account, from values that identify it in every run of an import. */
 export function importKey(...identity: readonly (string | null)[]): string {
   return `import-${createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32)}`;
 }
 
 interface ImportOptions {
-  /** Such as `row`. */
+  /** What an item is called, such as `row`. */
   readonly noun: string;
   readonly process: CliProcess;
-  /** The message if an account was imported before with other values. */
+  /** Message if an account was imported before with other values. */
   readonly otherwise: string;
 }
 
-/** @throws CliError with the account that failed and the number of complete ones */
+/** Imports items one after another. @throws CliError with the one that failed and the number of complete ones */
 export function importEach<Item extends { readonly name: string; readonly at?: string }, Imported>(
   items: readonly Item[],
   { noun, process, otherwise }: ImportOptions,
@@ -42,7 +42,7 @@ export function importEach<Item extends { readonly name: string; readonly at?: s
 
 const PROBLEMS_MAX = 20;
 
-/** @throws CliError with the first problems and the advice, if there are any */
+/** Reports problems, if there are any. @throws CliError with the first problems and the advice */
 export function refuseProblems(problems: readonly string[], advice: string): void {
   if (problems.length === 0) return;
   const more = problems.length > PROBLEMS_MAX ? [`and ${problems.length - PROBLEMS_MAX} more`] : [];

@@ -1,18 +1,18 @@
 import { close, write, writeSync } from 'node:fs';
 
 /**
- * Maximum number of bytes in one write. A write has a fixed cost of about 27 µs on two threads, measured with a file on one core. This is
- * more than half of the cost of a line if 32 KiB are written at a time, and a fifth with 128 KiB.
+ * Maximum number of bytes in one write. A write has a fixed cost of about 27 µs on two threads, measured with a file on one core. Of the
+ * cost of a line, this is more than half if 32 KiB are written at a time, and a fifth with 128 KiB.
  */
 const CHUNK_BYTES = 128 * 1024;
-/** For a UTF-16 code unit. */
+/** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
-/** Delay before a busy destination is retried. */
+/** Time after which a busy destination is tried again. */
 const RETRY_MS = 100;
-/** The delay in a process that exits. */
+/** Time after which a process that exits tries a busy destination again. */
 const RETRY_NOW_MS = 10;
 
-/** The bytes from `start` to `end` are pending. */
+/** A block of text. Its bytes from `start` to `end` are pending. */
 interface Chunk {
   readonly buffer: Buffer;
   start: number;
@@ -20,29 +20,29 @@ interface Chunk {
 }
 
 export interface WriterEvents {
-  /** No bytes are left that have to be written now. */
+  /** Called when no bytes are left that must be written now. */
   onIdle(): void;
-  /** A write has failed. Its bytes are retried with the next ones. */
+  /** Called when a write has failed. Its bytes are tried again with the next ones. */
   onError(): void;
 }
 
 /**
- * Writes text to a file descriptor in order, in a thread of the runtime. Text is encoded once, when it is appended: passes over the
- * text are most of the cost of a log.
+ * Writes text to a file descriptor in order, in a thread of the runtime. Text is encoded only once, when it is appended: the cost of a log
+ * is mostly that of passes over the text.
  */
 export class BackgroundWriter {
   readonly #fd: number;
   readonly #events: WriterEvents;
   readonly #chunkBytes: number;
   #filling: Chunk;
-  /** Complete chunks, the next one first. */
+  /** Complete chunks, in the order in which they are written. */
   readonly #full: Chunk[] = [];
-  /** A free chunk for reuse. Two chunks suffice while the destination keeps up. */
+  /** A chunk that can be used again. Two chunks suffice as long as the destination keeps up. */
   #spare: Chunk | null = null;
   #waitingBytes = 0;
-  /** Whether `#filling` must be written before it is full. */
+  /** Whether `#filling` must be written although it is not full. */
   #isDue = false;
-  /** Whether another thread is writing the first complete chunk. */
+  /** Whether a thread is writing the first complete chunk. */
   #isWriting = false;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -58,12 +58,12 @@ export class BackgroundWriter {
     return this.#waitingBytes;
   }
 
-  /** Appends a text and returns true if it is ASCII and fits into a chunk; otherwise returns false. */
+  /** Appends a text if it is ASCII and fits into a chunk. Returns whether it did. */
   appendAscii(text: string): boolean {
     const bytesMax = text.length * UTF8_BYTES_MAX;
     if (bytesMax > this.#chunkBytes) return false;
     const chunk = this.#chunkFor(bytesMax);
-    // Characters outside ASCII take more bytes than code units.
+    // Characters outside of ASCII take more bytes than code units.
     if (chunk.buffer.write(text, chunk.end) !== text.length) return false;
     this.#appended(chunk, text.length);
     return true;
@@ -89,8 +89,8 @@ export class BackgroundWriter {
   }
 
   /**
-   * Writes pending bytes synchronously, except the chunk that another thread is writing. Retries a busy destination for `withinMs`
-   * milliseconds.
+   * Writes pending bytes synchronously, except the chunk that a thread is writing. For `withinMs` milliseconds, tries a busy destination
+   * again.
    *
    * @throws if a write fails, or the destination stays busy; the remaining bytes stay pending
    */
@@ -112,7 +112,7 @@ export class BackgroundWriter {
     }
   }
 
-  /** Stops writing, and closes the descriptor unless it is a standard stream. */
+  /** Stops writing. Closes the descriptor unless it is a standard stream. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

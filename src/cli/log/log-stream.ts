@@ -11,7 +11,7 @@ const WRITTEN_AFTER_MS = 200;
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a process that exits waits for a busy destination. */
 const LAST_WRITE_MS = 1_000;
-/** The largest atomic write to a pipe: 4 KiB on Linux; POSIX guarantees 512 bytes. */
+/** Largest write to a pipe that is atomic: 4 KiB on Linux; POSIX guarantees 512 bytes. */
 const PIPE_BUF = 4_096;
 const WARNING = 40;
 
@@ -21,8 +21,8 @@ interface LogStreamOptions {
   /** Whether each line is written synchronously, for commands that end soon. */
   readonly isSync?: boolean;
   /**
-   * Whether other processes write to the same destination. A pipe interleaves writes above `PIPE_BUF`, so each write has complete lines
-   * of at most that size. A longer line is written alone.
+   * Whether other processes write to the same destination. A pipe mixes writes of more than `PIPE_BUF`, so each write has complete lines of
+   * at most that size. A longer line is written alone.
    */
   readonly isShared?: boolean;
   /** For tests. */
@@ -30,11 +30,11 @@ interface LogStreamOptions {
 }
 
 /**
- * The destination of the log. Lines are collected and written in the background, so that a request's line costs no system call of its
- * own. A warning or an error flushes at once, and so does the exit of the process.
+ * Destination of the log. Lines are collected and written in the background, so that a request's line needs no system call of its own. A
+ * warning or an error causes a write at once, and so does the exit of the process.
  */
 export class LogStream {
-  /** The level of the next line, set by pino. */
+  /** Level of the next line; pino sets it. */
   lastLevel = 0;
   format: LogFormat;
   readonly #writer: BackgroundWriter;
@@ -47,7 +47,7 @@ export class LogStream {
 
   constructor(options: LogStreamOptions) {
     const { destination, format, isSync = false, isShared = false, waitingBytesMax = WAITING_BYTES_MAX } = options;
-    // Makes pino set `lastLevel`.
+    // Tells pino to set `lastLevel`.
     Object.defineProperty(this, Symbol.for('pino.metadata'), { value: true });
     this.format = format;
     this.#isSync = isSync;
@@ -57,7 +57,7 @@ export class LogStream {
         this.#reportDropped();
         if (this.#writer.waitingBytes === 0) this.#onSettled?.();
       },
-      // A failure of the log cannot be reported anywhere. The bytes are retried with the next ones.
+      // A failure of the log cannot be reported anywhere. Its bytes are tried again with the next ones.
       onError: () => this.#onSettled?.(),
     };
     const fd = typeof destination === 'string' ? openSync(destination, 'a') : destination;
@@ -65,7 +65,7 @@ export class LogStream {
     if (!isSync) process.on('exit', this.#writeRest);
   }
 
-  /** Lines that the log does not report as dropped yet. */
+  /** Number of dropped lines that the log has not reported yet. */
   get droppedLines(): number {
     return this.#droppedLines;
   }
@@ -79,7 +79,7 @@ export class LogStream {
   }
 
   /**
-   * Writes pending lines and closes the stream. Resolves with false if this takes longer than `withinMs` milliseconds; a pending write,
+   * Writes pending lines and closes the stream. Resolves with false if this takes longer than `withinMs` milliseconds. A pending write,
    * which may never complete, then keeps the process alive.
    */
   close(withinMs: number): Promise<boolean> {
@@ -103,7 +103,7 @@ export class LogStream {
   #append(line: string): boolean {
     if (this.format === 'json') {
       if (!this.#fits(line.length)) return false;
-      // DEL is the only ASCII character that needs escaping and that JSON does not escape.
+      // DEL is the only ASCII character that must be escaped although JSON does not escape it.
       if (!line.includes('\u007f') && this.#writer.appendAscii(line)) return true;
     }
     const text = this.#format(line);
@@ -142,7 +142,7 @@ export class LogStream {
     this.#flush();
   }
 
-  /** Called if the process exits without `close`, as after an uncaught error. */
+  /** Called if the process exits without `close`, for example after an uncaught error. */
   readonly #writeRest = (): void => this.#writeNow(LAST_WRITE_MS);
 }
 

@@ -3,7 +3,7 @@ import { escapeLines, escapeText } from '../../lib/plain-text.ts';
 
 const LEVELS: Readonly<Record<number, string>> = { 20: 'DEBUG', 30: 'INFO ', 40: 'WARN ', 50: 'ERROR', 60: 'FATAL' };
 
-/** A log line for people: time, level, message and details, with the stack of an error below. */
+/** Formats a log line for people: time, level, message and details; below them, the stack of an error. */
 export function prettyLine(line: string): string {
   const parsed = parseJson(line);
   if (!isRecord(parsed)) return escapeLines(line);
@@ -15,7 +15,7 @@ export function prettyLine(line: string): string {
   return `${words.join(' ')}${stack}\n`;
 }
 
-/** Quotes a text unless it is a single word. */
+/** Quotes a text, unless it is a single word. */
 function valueText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return escapeText(/^[^\s"=]+$/.test(text) || typeof value !== 'string' ? text : JSON.stringify(text));

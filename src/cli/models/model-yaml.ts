@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { escapeText } from '../../lib/plain-text.ts';
 import type { ModelDraft, ModelList } from './read-list.ts';
 
-/** A provider of the configuration that serves the models. */
+/** A provider in the configuration that serves the models. */
 export interface RouteTo {
   readonly name: string;
   readonly protocol: string;

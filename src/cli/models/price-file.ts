@@ -4,20 +4,20 @@ import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano } fr
 
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** A price list of the configuration: amounts in yuan as text, and tables of them. */
+/** A price list of the configuration: amounts in yuan as text, and tables of amounts. */
 export interface PriceList {
   readonly [key: string]: string | PriceList;
 }
 
 export interface PricedEntry {
-  /** What the operator pays, without the margin. */
+  /** What the operator pays: the prices without the margin. */
   readonly cost: PriceList;
   readonly price: PriceList;
-  /** Keys of prices that the list cannot express. */
+  /** Names of prices that the list cannot express. */
   readonly unpriced: readonly string[];
 }
 
-/** Yuan per dollar, without and with the margin of the operator. */
+/** Yuan per dollar: without the operator's margin, and with it. */
 export interface Rates {
   readonly cost: Decimal;
   readonly price: Decimal;
@@ -26,7 +26,7 @@ export interface Rates {
 const MILLION: Decimal = { digits: 1_000_000n, scale: 0 };
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
-/** Prices of tokens: LiteLLM's key, and the key of the configuration. */
+/** Token prices: LiteLLM's names, and the keys of the configuration. */
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['input_cost_per_token', 'input'],
   ['cache_read_input_token_cost', 'cachedInput'],
@@ -40,17 +40,17 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Tokens that are charged as input if they have no price of their own. Audio is not among them: a price for audio also means that the model
+ * Tokens that are charged as input if they have no price of their own. Audio is not included: a price for audio also means that the model
  * accepts audio.
  */
 const COSTS_AS_INPUT = ['cachedInput', 'cacheWrite', 'cacheWrite1h', 'imageInput'] as const;
 
 const TIERS = ['priority', 'flex'] as const;
-/** Ignored keys: prices of batch calls, which are not served, and a second name for the price of cached input. */
+/** Keys that are ignored: prices of batch calls, which are not served, and a second name for the price of cached input. */
 const ELSEWHERE = /_batches$|_per_token_cache_hit$/;
-/** Keys of prices without `cost` in their name. */
+/** Keys of prices whose names do not contain `cost`. */
 const ALSO_PRICES = /_pricing$|^search_free_requests$|uplift_multiplier/;
-/** Factors of a region or a speed on all prices of tokens: LiteLLM's key, and the table of the configuration. */
+/** Factors of a region or a speed for all token prices: LiteLLM's names, and the tables of the configuration. */
 const FACTORS: ReadonlyMap<string, string> = new Map([
   ['us', 'inferenceGeos'],
   ['fast', 'speeds'],
@@ -79,7 +79,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   const isOfImages = entry.mode === 'image_generation';
   const image = isOfImages ? take('output_cost_per_image') : null;
   if (image !== null) {
-    // An image with a price is charged by that price only, not by tokens.
+    // Images with a price are charged by that alone, not by tokens.
     for (const key of left) if (OF_TIER.test(key)) left.delete(key);
     const listIn = (rate: Decimal): PriceList => ({ perImage: { default: text(image, rate, ONE) } });
     return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
@@ -94,7 +94,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     return 'no price of output';
   if (!tokens.has('input')) return 'no price of input';
 
-  /** Reasoning tokens are counted as output. */
+  /** Whether reasoning has a price of its own. Reasoning tokens are counted as output. */
   const hasOwnReasoning = (list: ReadonlyMap<string, Decimal>, suffix: string): boolean => {
     const [reasoning, output] = [take(`output_cost_per_reasoning_token${suffix}`), list.get('output')];
     return reasoning !== null && (output === undefined || !isSame(reasoning, output));
@@ -116,7 +116,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
       const [own, input] = [list.get(name), list.get('input')];
       return own === undefined || (input !== undefined && isSame(own, input));
     };
-    // A price that equals the input price everywhere is removed from every list, so that a step that lacks it is complete.
+    // A price that equals that of input everywhere is removed from all lists, so that a step without it is complete.
     if ([tokens, ...steps.values()].every(isAsInput)) for (const list of [tokens, ...steps.values()]) list.delete(name);
   }
   for (const [above, step] of steps) {
@@ -147,7 +147,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
   return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
 }
 
-/** Converts a list of ranges of input length to the keys that other entries use; `null` if the ranges are not contiguous. */
+/** Converts a list of ranges of input length to the keys that other entries have; `null` if there is a gap between ranges. */
 function withStepsByName({ tiered_pricing: ranges, ...entry }: Entry): Entry | null {
   if (!Array.isArray(ranges)) return entry;
   const named: Record<string, unknown> = { ...entry };
@@ -179,7 +179,7 @@ const mapped = <Value>(map: ReadonlyMap<string, Value>, change: (value: Value) =
 const inYuan = (tokens: ReadonlyMap<string, Decimal>, rate: Decimal): PriceList =>
   mapped(tokens, (perToken) => text(perToken, rate, MILLION));
 
-/** The factor between the prices of a tier and the usual prices; `null` if it is not the same for all of them. */
+/** Returns the factor between the prices of a tier and the usual ones; `null` if it is not the same for all of them. */
 function factorOf(
   entry: Entry,
   tier: string,
@@ -194,14 +194,14 @@ function factorOf(
     ] as const) {
       if (usual === undefined) continue;
       const read = readDecimal(entry[`${key}${suffix}_${tier}`]);
-      // A price that the tier lacks must not be guessed.
+      // Without a price in the tier, the factor is unknown, because a price must not be guessed.
       factors.push(read === null ? null : quotient(read, usual));
     }
   }
   return commonOf(factors);
 }
 
-/** The factors of regions and speeds, in entries of Anthropic. */
+/** Returns the factors of regions and speeds, which entries of Anthropic have. */
 function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
   if (typeof given !== 'object' || given === null) return {};
   return Object.fromEntries(
@@ -214,13 +214,13 @@ function factorsOf({ provider_specific_entry: given }: Entry): PriceList {
   );
 }
 
-/** The price of a search; `null` if it depends on the size of the search context. */
+/** Returns the price of a search; `null` if it depends on the size of the search context. */
 function searchPrice({ search_context_cost_per_query: sizes }: Entry): Decimal | null {
   if (typeof sizes !== 'object' || sizes === null) return null;
   return commonOf(Object.values(sizes).map(readDecimal));
 }
 
-/** The common value; `null` if values differ, are absent or zero. */
+/** Returns the value that all have; `null` if they differ, or are absent or zero. */
 function commonOf([first, ...others]: readonly (Decimal | null)[]): Decimal | null {
   if (first === undefined || first === null || isZero(first)) return null;
   return others.every((other) => other !== null && isSame(other, first)) ? first : null;

@@ -6,12 +6,12 @@ import { isZero, readDecimal } from '../decimal.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 export interface ModelDraft extends PricedEntry {
-  /** Here and at the provider. */
+  /** Id of the model, here and at the provider. */
   readonly id: string;
   readonly operations: readonly string[];
   readonly contextLength: string | null;
   readonly maxOutputTokens: string | null;
-  /** Remarks of the price file. */
+  /** Remarks of the price file about the model. */
   readonly notes: readonly string[];
 }
 
@@ -27,10 +27,10 @@ export interface ModelList {
 
 export interface Vendor {
   readonly title: string;
-  /** Names of the provider in LiteLLM's file; if two have a model, the price of the first one applies. `null`: unknown. */
+  /** Names of the provider in LiteLLM's file. If two of them have a model, the price of the first one applies. `null`: unknown. */
   readonly priceFileNames: readonly string[] | null;
   readonly protocols: readonly string[];
-  /** Operations that its addresses do not serve. */
+  /** Operations that the provider's addresses do not serve. */
   readonly lacks: readonly string[];
 }
 
@@ -41,8 +41,8 @@ interface Wanted {
 }
 
 /**
- * Reads models from LiteLLM's price file, or from a provider's list of models in the formats of OpenAI, Anthropic, OpenRouter (with
- * prices) and Ollama.
+ * Reads models from LiteLLM's price file, or from a provider's list in the formats of OpenAI, Anthropic, OpenRouter (with prices) and
+ * Ollama.
  *
  * @throws CliError if it is neither
  */
@@ -72,7 +72,7 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     if (rank === -1 || !isWanted(id)) continue;
     const before = found.get(id);
     if (before === undefined || rank < before.rank) found.set(id, { rank, entries: [entry] });
-    // The file can list a model both with and without the provider's name as a prefix.
+    // The file can have a model twice: with the provider's name as a prefix, and without.
     else if (rank === before.rank) before.entries.push(entry);
   }
   if (found.size === 0)
@@ -100,7 +100,7 @@ function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
   );
 }
 
-/** Advice if the price file has no models of the vendor at all. */
+/** Returns advice if the price file has no models of the vendor at all. */
 function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
   const known = [...others];
   const closest = names.map((name) => closestName(name, known)).find((name) => name !== null);
@@ -110,7 +110,7 @@ function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
 
 const costOf = (draft: ModelDraft | string | undefined): unknown => typeof draft === 'object' && draft.cost;
 
-/** A priced model, or the reason why it is left out. */
+/** Returns a model with prices, or the reason why it is left out. */
 function draftOf(id: string, entry: Entry, vendor: Vendor, rates: Rates): ModelDraft | string {
   const operations = operationsOf(id, entry, vendor);
   if (typeof operations === 'string') return operations;
@@ -130,7 +130,7 @@ const withoutProvider = (key: string, names: readonly string[]): string => {
   return name === undefined ? key : key.slice(name.length + 1);
 };
 
-/** The operations that the addresses serve, or the reason why there are none. */
+/** Returns the operations that the addresses serve, or the reason why there are none. */
 function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): readonly string[] | string {
   if (id.startsWith('ft:')) return 'a fine-tuned model has a different name for each owner';
   const outputs = listOf(entry.supported_output_modalities);
@@ -145,7 +145,7 @@ function operationsOf(id: string, entry: Entry, { protocols, lacks }: Vendor): r
     : `it is only served at ${(listOf(entry.supported_endpoints) ?? []).join(', ')}`;
 }
 
-/** `null` if the gateway does not serve the mode. */
+/** Returns the operations of a model by its mode; `null` if the gateway does not serve the mode. */
 function operationsByMode(entry: Entry, protocols: readonly string[]): readonly string[] | null {
   const endpoints = listOf(entry.supported_endpoints);
   const has = (path: string): boolean => endpoints?.some((endpoint) => endpoint.endsWith(path)) ?? false;
@@ -192,7 +192,7 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
   return { models, notPriced };
 }
 
-/** OpenRouter's names of prices, with LiteLLM's names for the same prices. Both are in dollars per token. */
+/** OpenRouter's names of prices, with LiteLLM's names for the same. Both are in dollars per token. */
 const OF_OPENROUTER: Readonly<Record<string, string>> = {
   prompt: 'input_cost_per_token',
   completion: 'output_cost_per_token',
@@ -223,7 +223,7 @@ function limitsOf(context: unknown, output: unknown): Pick<ModelDraft, 'contextL
   return { contextLength: whole(context), maxOutputTokens: whole(output) };
 }
 
-/** Whether a name matches a pattern, in which `*` is any text. */
+/** Whether a name matches a pattern, in which `*` stands for any text. */
 export function matches(pattern: string, name: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   if (others.length === 0) return name === pattern;

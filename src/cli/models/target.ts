@@ -5,17 +5,17 @@ import { unknownVendor } from '../preset-reference.ts';
 import type { RouteTo } from './model-yaml.ts';
 import type { Vendor } from './read-list.ts';
 
-/** The vendor of imported models, and the providers of their routes. */
+/** Vendor of the imported models, and the providers of their routes. */
 export interface Target {
   readonly vendor: Vendor;
   readonly providers: readonly RouteTo[];
 }
 
 /**
- * Finds a vendor and its providers by the name of a configured provider or of a known vendor. A configured provider is combined with
- * providers of other protocols at the same vendor; a known vendor has the providers that `faregate init` writes for it.
+ * Finds a vendor and its providers by the name of a configured provider or of a known vendor. A configured provider is combined with those
+ * of other protocols at the same vendor; a known vendor has the providers that `faregate init` writes for it.
  *
- * @param vendorName the vendor whose prices apply; by default the one of the address or name
+ * @param vendorName the vendor whose prices apply; absent: that of the address or name
  * @throws UsageError
  */
 export function targetOf(name: string, vendorName: string | undefined, config: Config | null): Target {
@@ -47,7 +47,7 @@ const target = (providers: readonly RouteTo[], facts: Facts): Target => ({
 
 const factsOf = ({ title, priceFileNames, lacks = [] }: Preset): Facts => ({ title, priceFileNames, lacks });
 
-/** A known vendor, or one that only the price file names. */
+/** Finds a known vendor, or one that only the price file names. */
 function factsNamed(name: string): Facts {
   const preset = findPreset(name);
   return preset === null ? { title: name, priceFileNames: [name], lacks: [] } : factsOf(preset);

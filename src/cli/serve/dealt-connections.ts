@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** `newconn` passes a connection to a worker, which acknowledges it after it has accepted or refused it. */
+/** A message of `node:cluster`. `newconn` passes a connection to a worker, which acknowledges it when it has accepted or refused it. */
 interface ClusterMessage {
   readonly act?: unknown;
   readonly seq?: unknown;
@@ -16,7 +16,7 @@ type Send = (message: ClusterMessage, handle?: ConnectionHandle, ...rest: unknow
 /**
  * Tracks the connections that the primary passes to a worker.
  *
- * @returns closes the unacknowledged ones after the worker has exited: `node:cluster` keeps them open forever
+ * @returns a function that closes those that were not acknowledged when the worker exited; `node:cluster` would keep them open forever
  */
 export function watchDealtConnections(worker: ChildProcess): () => void {
   const dealt = new Map<unknown, ConnectionHandle>();

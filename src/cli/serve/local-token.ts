@@ -1,4 +1,4 @@
 import { randomBytes } from 'node:crypto';
 
-/** An admin token for command lines on this machine. */
+/** Returns a new admin token for command lines on this machine. */
 export const newLocalToken = (): string => randomBytes(24).toString('base64url');

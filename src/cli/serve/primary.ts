@@ -22,8 +22,8 @@ import { type WorkersAsked, workersFor } from './worker-count.ts';
 import { WORKER_TOKEN_VARIABLE, WORKER_VARIABLE } from './worker-process.ts';
 
 /**
- * Serves with several processes until SIGTERM or SIGINT. This process serves no calls: it distributes connections round robin, counts
- * wrong credentials for all workers, and serves their combined health and metrics.
+ * Serves with several processes until SIGTERM or SIGINT. This process itself serves no calls: it passes connections to workers round-robin,
+ * counts wrong credentials for all workers, and serves their combined health and metrics.
  *
  * @returns the exit code; `null` if one process is enough
  */
@@ -45,7 +45,7 @@ export async function servePrimary(
   if (beyond.length > 0) {
     logger.warn(
       { settings: beyond, workers: count },
-      'limits are too small to be divided among the workers, which together exceed them',
+      'some limits are smaller than the number of workers; each worker gets at least 1, so together they exceed these limits',
     );
   }
 
@@ -87,7 +87,7 @@ export async function servePrimary(
   const onReload = (): void => supervisor.reload();
   let metrics: Awaited<ReturnType<typeof serveMetricsOfAll>> = null;
   try {
-    // The metrics server starts first, so that an address in use is reported before workers start.
+    // Metrics are served before workers start, so that an address in use is reported first.
     metrics = await serveMetricsOfAll(config, all, logger);
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
     process.on('SIGHUP', onReload);
@@ -117,9 +117,9 @@ async function serveMetricsOfAll(config: Config, all: AllWorkers, logger: Logger
 }
 
 function forkWorker(environment: Record<string, string>, handlers: Handlers): ForkedWorker {
-  // Round robin gives all workers the same number of connections, on which their shares of the limits rely. A worker that hangs gets none.
+  // Round-robin gives all workers equally many connections, which their shares of limits require. A worker that hangs gets none.
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  // Metrics may be infinite, which JSON cannot represent.
+  // A metric may be infinite, which JSON cannot represent.
   cluster.setupPrimary({ serialization: 'advanced' });
   const worker = cluster.fork(environment);
   const closeDealt = watchDealtConnections(worker.process);
@@ -130,7 +130,7 @@ function forkWorker(environment: Record<string, string>, handlers: Handlers): Fo
     },
     handlers,
   );
-  // A process that could not be started emits `error` in place of `exit`.
+  // A process that could not be started emits `error` instead of `exit`.
   const ended = new Promise<ProcessEnd>((resolve) => {
     worker.on('exit', (code: number | null, signal: string | null) => {
       closeDealt();

@@ -1,6 +1,6 @@
 export interface WorkerHistory {
   readonly failedStarts: number;
-  /** Processes in a row that died soon after they had started to serve. */
+  /** Number of processes in a row that died soon after they began to serve. */
   readonly soonDead: number;
 }
 
@@ -10,19 +10,19 @@ export type Death = 'before-it-served' | { readonly servedMs: number };
 
 export interface Restart {
   readonly history: WorkerHistory;
-  /** Delay of the next start; `null` means: give up, and stop the gateway. */
+  /** Time until the next start; `null`: give up, and stop the gateway. */
   readonly afterMs: number | null;
 }
 
 const SOON_MS = 60_000;
 const FIRST_PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 30_000;
-/** Failed starts take two minutes in total: longer than a restart of the database, shorter than operators wait for readiness. */
+/** Together, failed starts take two minutes: longer than a restart of the database, shorter than operators wait. */
 const FAILED_STARTS_MAX = 8;
 
 /**
- * Decides when to restart a worker. A worker that had served restarts at once; if it keeps dying, the delay doubles. A failed start is
- * retried a few times, because the database may be down for a moment; then the gateway stops with the error, as a single process does.
+ * Decides when to restart a worker. One that had served restarts at once; if it keeps dying, the delay doubles. A failed start is repeated
+ * a few times, because the database may be down for a moment; then the gateway stops with the error, as a single process does.
  */
 export function afterDeath(history: WorkerHistory, death: Death): Restart {
   if (death === 'before-it-served') {

@@ -28,8 +28,8 @@ import { StoppedError, type StopSignal, StopSignals } from './stop-signals.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /**
- * Starts the gateway and serves until SIGTERM or SIGINT. A signal during the start cancels it. After SIGTERM, the gateway serves for another
- * `server.drainDelay`, while `/readyz` fails, so that load balancers send calls elsewhere.
+ * Starts the gateway and serves until SIGTERM or SIGINT. A signal during the start cancels it. After SIGTERM, the gateway serves for
+ * another `server.drainDelay` while `/readyz` fails, so that load balancers send calls elsewhere.
  *
  * @param simulator the provider of the demo; `null` if the gateway is not the demo
  * @returns the exit code
@@ -42,14 +42,14 @@ export async function serveGateway(
 ): Promise<number> {
   const source = findConfigSource(flags, environment);
   const operatorToken = readAdminToken(environment);
-  // In this variable, a named token would grant full access, regardless of its role, expiry and revocation.
+  // A named token in this variable would give full access, whatever its role, and even after its end.
   if (operatorToken !== null && isAdminToken(operatorToken)) {
     throw new CliError(
       'FAREGATE_ADMIN_TOKEN is a named token of a database. For the gateway itself, choose a secret of your own: ' +
         '"openssl rand -hex 24" creates a good one.',
     );
   }
-  // An invalid key must not stay unnoticed until a secret is set.
+  // Read at once, so that an invalid key is noticed before a secret is set.
   const sealingKeys = () => readSealingKeys(environment);
   sealingKeys();
   const hasMonth = source.isDemo && hasDemoMonth(environment);
@@ -77,11 +77,11 @@ export async function serveGateway(
         partitions: config.database.partitions,
       });
     };
-    // A local database server starts while most of the program is loaded.
+    // The local database server starts while most of the program is loaded.
     const [databases, { createGateway }] = await Promise.all([open(), import('../../app/gateway.ts')]);
     const database = databases.directory;
 
-    // The demo prints this token.
+    // Token that the demo prints.
     const localToken = worker?.localToken ?? newLocalToken();
     const adminTokens = operatorToken === null ? [localToken] : [localToken, operatorToken];
     const store = createSealedSecretsStore(database.pool('admin'));
@@ -122,6 +122,7 @@ export async function serveGateway(
       },
     });
     cleanUp.push(() => watcher.close());
+    config = node.parse().config;
     signalSource.on('SIGHUP', watcher.reload);
     cleanUp.push(() => void signalSource.off('SIGHUP', watcher.reload));
 
@@ -172,11 +173,11 @@ export async function serveGateway(
     return 0;
   } catch (error) {
     if (error instanceof StoppedError) {
-      logger.info({}, 'stopped before it served');
+      logger.info({}, 'the gateway was stopped before it was ready');
       return 0;
     }
     if (worker === null || hasServed) throw error;
-    // The primary prints the message once, even if several workers fail for the same reason.
+    // The primary prints this message once, even if several workers fail for the same reason.
     worker.cannotStart(describeFailure(error));
     return 1;
   } finally {

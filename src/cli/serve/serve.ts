@@ -24,7 +24,7 @@ export const serveCommands: CommandRows = {
       const { findConfigSource } = await import('../environment.ts');
       // Started before the gateway is loaded, so that both load at the same time.
       const simulator = findConfigSource(flags, environment).isDemo ? startSimulator() : null;
-      // A failure is ignored here, because it is reported when the gateway awaits the address.
+      // An error is ignored here: the gateway reports it when it awaits the address.
       const ended = simulator?.then(
         ({ stop }) => stop,
         () => () => undefined,

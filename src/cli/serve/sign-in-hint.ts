@@ -3,7 +3,7 @@ import { shellWord } from '../shell-word.ts';
 
 /**
  * Explains how the first operator signs in, for a gateway without operators. The printed command has the options that select the gateway's
- * database, because the environment of another terminal may lack them.
+ * database, because another terminal may have another environment.
  */
 export function renderSignInHint(url: string, { file, overrides: { dataDir } }: ConfigSource): string {
   const command = [

@@ -12,8 +12,8 @@ interface SignalSource {
  *
  *     starting or serving ──first signal──▶ delaying ──another signal, or the delay ends──▶ closing ──signal──▶ killed
  *
- * Only SIGTERM has the delay: service managers send it, and load balancers in front of the gateway need time to notice. SIGINT comes
- * from a terminal.
+ * Only SIGTERM has the delay: service managers send it, and load balancers in front of the gateway need time to notice. SIGINT comes from a
+ * terminal.
  */
 export class StopSignals {
   readonly first: Promise<StopSignal>;
@@ -40,7 +40,7 @@ export class StopSignals {
     for (const [signal, listener] of this.#listeners) source.on(signal, listener);
   }
 
-  /** Resolves after the time, or at another signal. */
+  /** Resolves after the time, or at the next signal. */
   delay(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -51,7 +51,7 @@ export class StopSignals {
     });
   }
 
-  /** Restores the default: the next signal kills the process. */
+  /** Stops handling signals, so that the next one kills the process. */
   letGo(): void {
     for (const [signal, listener] of this.#listeners) this.#source.off(signal, listener);
   }

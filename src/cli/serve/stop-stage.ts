@@ -1,7 +1,7 @@
 import type { StopSignal } from './stop-signals.ts';
 
 /**
- * The shutdown of the workers, with the same stages as `StopSignals` for one process:
+ * Stages of the shutdown of all workers. They are those of `StopSignals` for one process:
  *
  *     running ──SIGTERM──▶ delaying ──any signal, or a worker closes──▶ closing ──any signal──▶ killed
  *        └──SIGINT─────────────────────────────────────────────────────────▲
@@ -10,7 +10,7 @@ export type StopStage = 'running' | 'delaying' | 'closing';
 
 interface StopStep {
   readonly stage: StopStage;
-  /** Pass the signal on to every worker, or kill all processes. */
+  /** `relay`: pass the signal on to every worker. `end`: kill all processes. */
   readonly act: 'relay' | 'end';
 }
 
@@ -20,7 +20,7 @@ export function onStopSignal(stage: StopStage, signal: StopSignal): StopStep {
   return { stage: isFirst && signal === 'SIGTERM' ? 'delaying' : 'closing', act: 'relay' };
 }
 
-/** The first worker to close ends the drain delay of all. */
+/** Returns the stage after a worker closes: the first one that does ends the delay of all. */
 export function onWorkerCloses(stage: StopStage): StopStage {
   return stage === 'delaying' ? 'closing' : stage;
 }

@@ -24,7 +24,7 @@ interface SupervisorOptions {
   readonly logger: Logger;
   readonly nowMs: () => number;
   readonly fork: (number: number, handlers: Handlers) => ForkedWorker;
-  /** All workers serve. */
+  /** Called when all workers serve. */
   readonly onUp: (workers: readonly RunningWorker[], url: string) => void;
   readonly onLeft: (number: number) => void;
 }
@@ -34,7 +34,7 @@ interface RunningWorker {
   readonly process: number;
 }
 
-/** A worker with its current process. */
+/** A worker and its current process. */
 interface Slot {
   readonly number: number;
   process: ForkedWorker | null;
@@ -46,12 +46,12 @@ interface Slot {
 
 class WorkerStartError extends ForeseenError {}
 
-/** If one worker cannot start, the others have this time to stop before they are killed. */
+/** If a worker cannot start, the others have this time to stop before they are killed. */
 const GIVE_UP_MS = 10_000;
 
 /**
- * Runs the workers of a gateway: passes signals on, and replaces processes that die (`restarts.ts`). If one of the first processes
- * fails to start, the gateway stops.
+ * Runs the workers of a gateway: passes signals on, and replaces processes that die (`restarts.ts`). If one of the first processes cannot
+ * start, the gateway stops.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -92,7 +92,7 @@ export class Supervisor {
     for (const slot of this.#slots) this.#begin(slot);
   }
 
-  /** Handles a signal. If it returns `ended`, all workers are killed and this process should exit too. */
+  /** Handles a signal. With the result `ended`, all workers were killed, and this process should exit too. */
   stop(signal: StopSignal): 'passed on' | 'ended' {
     const { stage, act } = onStopSignal(this.#stage, signal);
     if (act === 'end') {

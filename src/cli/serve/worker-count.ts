@@ -1,12 +1,12 @@
 import type { Environment } from '../../config/load.ts';
 import { CliError, type GlobalFlags, UsageError } from '../command.ts';
 
-/** More processes than cores have no benefit, and each takes about 100 MB. */
+/** Maximum number of workers. More processes than cores have no benefit, and each takes about 100 MB. */
 const WORKERS_MAX = 128;
 
 export type WorkersAsked = number | 'auto';
 
-/** By default 1. @throws UsageError */
+/** Returns the requested number of workers; 1 if none was requested. @throws UsageError */
 export function workersAsked({ workers }: GlobalFlags, environment: Environment): WorkersAsked {
   const text = workers ?? (environment.FAREGATE_WORKERS || '1');
   if (text === 'auto') return 'auto';
@@ -17,7 +17,7 @@ export function workersAsked({ workers }: GlobalFlags, environment: Environment)
 }
 
 /**
- * The number of workers that serve. `auto` is one per core, or 1 for the demo.
+ * Returns the number of workers that serve. `auto`: one per core, or 1 for the demo.
  *
  * @throws CliError if several workers are requested for the demo
  */

@@ -9,9 +9,9 @@ import type { Part } from '../../lib/part.ts';
 import { ProcessLink } from '../../lib/process-link.ts';
 import type { MetricsReport, MetricsText } from '../../telemetry/summed-metrics.ts';
 
-/** Number of the worker and number of workers, such as `2/4`. Set by the primary. */
+/** Variable with the number of the worker and of all workers, such as `2/4`. The primary sets it. */
 export const WORKER_VARIABLE = 'FAREGATE_WORKER';
-/** The admin token for command lines on this machine, the same for all workers. Set by the primary. */
+/** Variable with the admin token for command lines on this machine, the same for all workers. The primary sets it. */
 export const WORKER_TOKEN_VARIABLE = 'FAREGATE_WORKER_TOKEN';
 
 export interface WorkerServes {
@@ -21,7 +21,7 @@ export interface WorkerServes {
 
 type LogFormat = Config['log']['format'];
 
-/** What the primary requests. */
+/** Requests of the primary to this worker. */
 interface WorkerOwn {
   readonly report: () => Promise<MetricsReport>;
   readonly readReadiness: () => Promise<Readiness>;
@@ -29,7 +29,7 @@ interface WorkerOwn {
 
 export type WorkerProcess = ReturnType<typeof createWorkerProcess>;
 
-/** `null` if this process is not a worker. */
+/** Returns this worker; `null` if this process is none. */
 export function thisWorker(environment: Environment): WorkerProcess | null {
   const named = /^(\d+)\/(\d+)$/.exec(environment[WORKER_VARIABLE] ?? '');
   if (!cluster.isWorker || cluster.worker === undefined || named === null) return null;
@@ -40,9 +40,9 @@ export function thisWorker(environment: Environment): WorkerProcess | null {
 function createWorkerProcess(part: Part, localToken: string | null) {
   const signals = new EventEmitter();
   let own: WorkerOwn | null = null;
-  // Without this, the process would exit at once, with calls in flight, if the primary dies.
+  // Keeps this process alive if the primary dies. By default it would exit at once, with calls in flight.
   cluster.worker!.exitedAfterDisconnect = true;
-  // Terminals and service managers signal all processes, and the primary passes signals on, so each signal would arrive twice.
+  // Terminals and service managers send signals to all processes, and the primary passes them on, so each would arrive twice.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
   const channel = {
     send: (message: object, done: (error: Error | null) => void) => process.send!(message, undefined, {}, done),
@@ -60,9 +60,9 @@ function createWorkerProcess(part: Part, localToken: string | null) {
   return {
     part,
     localToken,
-    /** Counts from 1. */
+    /** Number of the worker, from 1. */
     number: part.index + 1,
-    /** Emits the signals from the primary, and SIGINT if the primary dies, because no new connections arrive after that. */
+    /** Emits the primary's signals, and SIGINT if the primary dies, because no new connections arrive after that. */
     signals,
     options: {
       part,
@@ -78,7 +78,7 @@ function createWorkerProcess(part: Part, localToken: string | null) {
     logsAs: (format: LogFormat) => primary.tell('logsAs', format),
     /** Makes all workers reload the configuration. */
     reloads: () => primary.tell('reloads'),
-    /** No new calls are accepted from now on. */
+    /** Tells the primary that this worker accepts no new calls any more. */
     closes: () => primary.tell('closes'),
     leave(): void {
       if (process.connected) process.disconnect();

@@ -6,22 +6,22 @@ import { ConfigError, type Environment, parseConfig } from '../load.ts';
 import type { Config } from '../schema.ts';
 import type { NodeCatalog } from './node-catalog.ts';
 
-/** A problem of a text of the catalog. */
+/** A problem in the text of a catalog. */
 export interface CatalogProblem {
-  /** 1-based; 0 if the problem is not on a known line of the text. */
+  /** Number of the line, from 1; 0 if unknown. */
   readonly line: number;
-  /** The dotted path, such as `models.acme-large.price.input`; empty for the text as a whole. */
+  /** Dotted path, such as `models.acme-large.price.input`; empty: the text as a whole. */
   readonly key: string;
   readonly message: string;
 }
 
 export interface CheckedCatalog {
-  /** The configuration of this node with the catalog; `null` if there are problems. */
+  /** This node's configuration with the catalog; `null` if there are problems. */
   readonly config: Config | null;
   readonly problems: readonly CatalogProblem[];
 }
 
-/** The file of a node that has no settings of its own. */
+/** Configuration file for a node without settings of its own. */
 const BARE_FILE = 'catalog: database\n';
 const DRAFT = 'the catalog';
 
@@ -29,18 +29,18 @@ const IS_SECRET =
   'A revision cannot contain a secret, because everybody who reads the catalog could see it. Refer to it: ${NAME} is a variable of the environment ' +
   'of each node, { file: PATH } a file, { secret: NAME } a sealed secret.';
 
-/** Reads texts of the catalog as this process would use them. */
+/** Reads texts of catalogs in the same way as this process uses them. */
 export class CatalogReader {
   readonly #catalog: NodeCatalog;
   readonly #isServing: boolean;
 
-  /** @param isServing whether the process calls providers. If it does not, missing variables, credential files and sealed secrets are no problem. */
+  /** @param isServing whether the process calls providers; if not, missing variables, credential files and sealed secrets are no problem */
   constructor(catalog: NodeCatalog, { isServing }: { readonly isServing: boolean }) {
     this.#catalog = catalog;
     this.#isServing = isServing;
   }
 
-  /** Checks a text that is to become a revision. */
+  /** Checks a text before it becomes a revision. */
   check(text: string): CheckedCatalog {
     try {
       const config = this.#parse(text, this.#isServing);
@@ -52,16 +52,16 @@ export class CatalogReader {
     }
   }
 
-  /** The changes from one text to another, which this node need not be able to use; `null`: one of them is not valid. `null` as text: empty. */
+  /** Returns the changes from one text to another, which may be of other nodes; `null`: one is invalid. `before` `null`: an empty text. */
   compare(before: string | null, after: string): readonly CatalogChange[] | null {
     const [old, now] = [this.read(before ?? ''), this.read(after)];
     return old === null || now === null ? null : difference(old, now);
   }
 
-  /** The configuration with a text that this process need not be able to use; `null`: it is not valid. */
+  /** Parses a text that this process need not be able to use; `null`: it is invalid. */
   read(text: string): Config | null {
     try {
-      // Differences are shown, so they contain no variable of this machine.
+      // Differences are shown to operators, so the text gets placeholders instead of this machine's variables.
       return this.#parse(text, false, placeholdersOf(text));
     } catch (error) {
       if (error instanceof ConfigError) return null;
@@ -69,7 +69,7 @@ export class CatalogReader {
     }
   }
 
-  /** @param placeholders values for the variables of a text that is only compared; absent: those of this machine */
+  /** @param placeholders values for the variables of a text that is only compared; absent: variables of this machine */
   #parse(text: string, isStrict: boolean, placeholders?: Environment): Config {
     const { node, mode } = this.#catalog;
     const environment = node?.environment ?? {};
@@ -86,14 +86,15 @@ export class CatalogReader {
   }
 }
 
-function secretProblems(text: string): CatalogProblem[] {
+/** Returns the places of a text that contain secrets, because a revision must contain none. */
+export function secretProblems(text: string): CatalogProblem[] {
   const paths = secretsIn(text);
   if (paths.length === 0) return [];
   const document = readDocument(text, {});
   return paths.map((path) => ({ line: document.locate(path).line, key: path.join('.'), message: IS_SECRET }));
 }
 
-/** A problem without a revision is in the file of the node. */
+/** Converts a problem. One without a revision is in the node's own file. */
 function toCatalogProblem(
   file: string,
   { line, key, message, revision }: ConfigError['problems'][number],
@@ -105,7 +106,7 @@ function toCatalogProblem(
 
 const VARIABLES = /\$\{(\w+)\}/g;
 
-/** Values for all variables of a text, which are valid credentials and addresses. */
+/** Returns a value for each variable of a text, which is valid as a credential and as an address. */
 function placeholdersOf(text: string): Environment {
   const names = [...text.matchAll(VARIABLES)].map(([, name]) => name!);
   return Object.fromEntries(names.map((name) => [name, `https://${name.toLowerCase().replaceAll('_', '-')}.invalid`]));

@@ -12,47 +12,47 @@ export interface CatalogNotifications {
 
 /** The sealed secrets that the configuration can use. */
 export interface FollowedSecrets {
-  /** Whether this node can open all of them. */
+  /** Whether this node can open all sealed secrets. */
   readonly areOpen: boolean;
-  /** Reads them. Returns whether what this node can open has changed. */
+  /** Reads the secrets. Returns whether those that this node can open have changed. */
   read(): Promise<boolean>;
 }
 
 export interface FollowerOptions {
   readonly store: Pick<RevisionStore, 'latest'>;
   readonly secrets: FollowedSecrets;
-  /** Called if secrets have changed and no revision of the database uses them. */
+  /** Called if secrets have changed that no revision of the database uses. */
   readonly onSecrets?: () => void;
   /** Subscribes to notifications. `onChange` is called for each change, and when the process may have missed changes. */
   readonly listen: (onChange: () => void) => Promise<CatalogNotifications>;
-  /** Returns the configuration of the node with a catalog. @throws ConfigError */
+  /** Returns the node's configuration with a catalog. @throws ConfigError */
   readonly parse: (catalog: CatalogText) => Config;
   /** Puts a catalog in force from an instant of the database's clock on. @throws ConfigError */
   readonly apply: (catalog: CatalogText, fromMs: number) => void;
-  /** Announces the configuration that follows; `null`: none is scheduled. */
+  /** Announces the configuration that comes next; `null`: none is scheduled. */
   readonly schedule: (next: { readonly config: Config; readonly fromMs: number } | null) => void;
-  /** The estimate of the database's clock. */
+  /** This node's estimate of the database's clock. */
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pollMs?: number;
 }
 
 export interface CatalogStatus {
-  /** Number of the revision that this node applies; `null`: none. */
+  /** Number of the revision that this node uses; `null`: none. */
   readonly inForce: number | null;
   readonly scheduled: number | null;
-  /** The revision that this node cannot use; the one before stays in force. */
+  /** A revision that this node cannot use; the one before it stays in force. `null`: there is none. */
   readonly failed: { readonly number: number; readonly message: string; readonly atMs: number } | null;
 }
 
 const POLL_MS = 1_000;
-/** Polls after which an unusable revision or secret is tried again: a missing file, a key or a network may have appeared. */
+/** After this many polls, an unusable revision or secret is tried again: a missing file, key or network may have become available. */
 const RETRY_POLLS = 10;
 
 /**
- * Keeps a node's configuration at the revision of the catalog that is in force, with the sealed secrets of the database. The database is read after each notification, at the instant of a
- * scheduled revision, and every second while notifications are unavailable or the last read has failed. While the database is down, a scheduled
- * revision that is known comes into force nevertheless.
+ * Keeps a node's configuration at the revision of the catalog that is in force, with the sealed secrets of the database. The database is
+ * read after each notification, at the instant of a scheduled revision, and every second while notifications are unavailable or the last
+ * read has failed. While the database is down, a scheduled revision that is known still comes into force.
  */
 export class CatalogFollower {
   readonly #options: FollowerOptions;
@@ -70,7 +70,7 @@ export class CatalogFollower {
     this.#options = options;
     this.#read = shareReads(async () => {
       const { current, scheduled } = await options.store.latest();
-      // Read later than the revisions, so that they include the secrets of these.
+      // Secrets are read after the revisions, so that those that the revisions use are included.
       const haveSecretsChanged = await options.secrets.read();
       this.#isStale = false;
       if (current === null && haveSecretsChanged) options.onSecrets?.();
@@ -102,12 +102,12 @@ export class CatalogFollower {
     await this.#notifications?.close();
   }
 
-  /** Reads the database now. A failure is logged, and the read is retried. */
+  /** Reads the database now. If this fails, logs the failure and tries again later. */
   async refresh(): Promise<void> {
     try {
       await this.#read('');
     } catch (error) {
-      // Logged once per outage.
+      // Only the first failure of an outage is logged.
       if (!this.#isStale)
         this.#options.logger.warn({ err: error }, 'failed to read the catalog; the last known one stays in force');
       this.#isStale = true;
@@ -142,7 +142,7 @@ export class CatalogFollower {
     }
   }
 
-  /** Announces a scheduled revision, and applies it at its instant. */
+  /** Announces a scheduled revision, and applies it when its instant comes. */
   #expect(revision: Revision | null): void {
     const isRetry = revision !== null && this.#failed?.number === revision.number;
     if (revision?.number === this.#scheduled?.number && !isRetry) return;
@@ -175,7 +175,7 @@ export class CatalogFollower {
       this.#use(revision);
       this.#options.schedule(null);
     } else {
-      // The database's clock has not reached the instant yet, or a timer cannot wait longer.
+      // Waits again: the database's clock has not reached the instant yet, or a timer cannot wait for that long.
       this.#expect(revision);
     }
   }
@@ -186,10 +186,10 @@ export class CatalogFollower {
   }
 }
 
-/** The maximum delay of a Node timer. */
+/** Maximum delay of a Node timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** The catalog of a revision. Messages name it by its number. */
+/** Returns the catalog of a revision, which messages name by its number. */
 export function catalogOf({ number, text }: Pick<Revision, 'number' | 'text'>): CatalogText {
   return { name: `revision ${number}`, text };
 }

@@ -2,15 +2,15 @@ import type { Statement } from '../../db/database.ts';
 import type { DirectoryPool } from '../../db/home-pools.ts';
 import { countColumn, instantColumn, orNull, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
 
-/** SQL of the revisions of the catalog. Instants are those of the database's clock, in epoch milliseconds. */
+/** This file stores revisions of the catalog. Instants are those of the database's clock, in epoch milliseconds. */
 
-/** Channel that tells nodes to read the catalog again. */
+/** Channel of notifications after which nodes read the catalog again. */
 export const CATALOG_CHANNEL = 'faregate_catalog';
 
-/** Every node has read a new revision within this time, so that all nodes know both sides of a switch of prices. */
+/** Time until a new revision is in force at the earliest. By then every node has read it and knows the prices before and after. */
 const LEAD_MS = 3_000;
 
-/** `file`: a record of the catalog in a configuration file. It is never in force for nodes that follow the revisions of the database. */
+/** Where a revision comes from. `file`: a record of the catalog in a configuration file, which nodes never use from here. */
 export type RevisionSource = 'push' | 'rollback' | 'feed' | 'file';
 
 const SUMMARY = {
@@ -34,17 +34,17 @@ export type Revision = RowOf<typeof REVISIONS>;
 export interface NewRevision {
   readonly text: string;
   readonly source: Exclude<RevisionSource, 'file'>;
-  /** The number of the last revision that was not canceled when the author began; `null`: there was none. */
+  /** Number of the last revision that was not canceled when the author began; `null`: there was none. */
   readonly base: number | null;
   readonly reason: string | null;
   readonly createdBy: string;
-  /** `null`: as soon as every node has read it. */
+  /** When the revision is in force; `null`: as soon as every node has read it. */
   readonly inForceAtMs: number | null;
 }
 
 /**
- * Why a revision was not inserted. `outdated`: `base` is not the last revision, which is `other` (`null`: there is none). `scheduled`: `other` comes into
- * force later than the new one would.
+ * Why a revision was not inserted. `outdated`: the last revision is not `base` but `other` (`null`: there is none). `scheduled`: `other`
+ * comes into force later than the new one would.
  */
 export type RevisionConflict =
   | { readonly conflict: 'outdated'; readonly other: Revision | null }
@@ -52,13 +52,13 @@ export type RevisionConflict =
 
 export interface LatestRevisions {
   readonly nowMs: number;
-  /** The revision in force; `null`: there is none yet. */
+  /** Revision in force; `null`: there is none yet. */
   readonly current: Revision | null;
-  /** The next revision that comes into force; `null`: none is scheduled. */
+  /** Revision that comes into force next; `null`: none is scheduled. */
   readonly scheduled: Revision | null;
 }
 
-/** Uses the primary key, from the newest revision down to the one in force. All instants are compared with one reading of the clock. */
+/** Selects revisions from the newest one to the one in force, by a single reading of the clock. Uses the primary key. */
 const latest: Statement = {
   name: 'catalog-revisions.latest',
   text: `with clock as materialized (select clock_timestamp() as now),
@@ -83,7 +83,7 @@ const listRevisions: Statement = {
   text: `select ${SUMMARIES.list} from catalog_revisions where $1::bigint is null or number < $1 order by number desc limit $2`,
 };
 
-/** Revisions are inserted one after another. */
+/** Locks the revisions, so that they are inserted one after another. */
 const lockRevisions: Statement = {
   name: 'catalog-revisions.lock',
   text: `select pg_advisory_xact_lock(hashtextextended('${CATALOG_CHANNEL}', 0))`,
@@ -101,14 +101,14 @@ const lastOfFile: Statement = {
   text: `select ${REVISIONS.list} from catalog_revisions where source = 'file' order by number desc limit 1`,
 };
 
-/** The last revision that comes into force later than a new one, which is in force after $1 milliseconds or at $2. Uses the primary key. */
+/** Selects the last revision that comes into force after a new one, whose instant is in $1 milliseconds or at $2. Uses the primary key. */
 const lastAfter: Statement = {
   name: 'catalog-revisions.last-after',
   text: `select ${REVISIONS.list} from catalog_revisions where source <> 'file' and canceled_at is null
 and in_force_at > greatest($2::timestamptz, clock_timestamp() + $1 * interval '1 millisecond') order by number desc limit 1`,
 };
 
-/** The number follows the highest one, which the primary key has. */
+/** Inserts a revision with the next number after the highest one. */
 const insertRevision: Statement = {
   name: 'catalog-revisions.insert',
   text: `insert into catalog_revisions (number, text, source, base, reason, created_by, created_at, in_force_at)
@@ -118,8 +118,8 @@ returning ${REVISIONS.list}`,
 };
 
 /**
- * Uses the primary key. Only the last revision can be canceled, because the text of a later one contains its changes; and not within $3 milliseconds
- * of its instant, because a node might not read this in time.
+ * Cancels a revision: only the last one, because a later text contains its changes; and not within $3 milliseconds before its instant,
+ * because a node might not read this in time. Uses the primary key.
  */
 const cancelRevision: Statement = {
   name: 'catalog-revisions.cancel',
@@ -136,7 +136,7 @@ const notifyNodes: Statement = {
 
 export type RevisionStore = ReturnType<typeof createRevisionStore>;
 
-/** @param leadMs for tests: the time after which an inserted revision is in force at the earliest */
+/** @param leadMs for tests: the time until an inserted revision is in force at the earliest */
 export function createRevisionStore(
   database: DirectoryPool,
   { leadMs = LEAD_MS }: { readonly leadMs?: number | undefined } = {},
@@ -156,28 +156,32 @@ export function createRevisionStore(
     latest: readLatest,
     find: async (number: number): Promise<Revision | null> =>
       REVISIONS.first(await database.query(findRevision, [number])),
-    /** The last revision that is not canceled, which a new one is based on; `null`: there is none. */
+    /** Returns the last revision that is not canceled, on which a new one is based; `null`: there is none. */
     last: async (): Promise<Revision | null> => REVISIONS.first(await database.query(lastRevision)),
-    /** The last record of a configuration file; `null`: there is none. */
+    /** Returns the last record of a configuration file; `null`: there is none. */
     lastOfFile: async (): Promise<Revision | null> => REVISIONS.first(await database.query(lastOfFile)),
-    /** Revisions before a number, newest first. */
+    /** Returns revisions before a number, newest first. */
     list: async (before: number | null, limit: number): Promise<RevisionSummary[]> =>
       SUMMARIES.all(await database.query(listRevisions, [before, limit])),
-    /** Inserts a revision and notifies every node, unless it is based on another revision than the last one, or another one is scheduled after it. */
-    insert: (revision: NewRevision): Promise<Revision | RevisionConflict> =>
+    /**
+     * Inserts a revision and notifies every node, unless it is not based on the last revision, or another one is scheduled after it.
+     *
+     * @param leadTimeMs 0 only for the first revision
+     */
+    insert: (revision: NewRevision, leadTimeMs = leadMs): Promise<Revision | RevisionConflict> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockRevisions);
         const { text, source, base, reason, createdBy, inForceAtMs } = revision;
         const last = REVISIONS.first(await transaction.query(lastRevision));
         if ((last?.number ?? null) !== base) return { conflict: 'outdated', other: last };
         const at = inForceAtMs === null ? null : new Date(inForceAtMs);
-        const later = REVISIONS.first(await transaction.query(lastAfter, [leadMs, at]));
+        const later = REVISIONS.first(await transaction.query(lastAfter, [leadTimeMs, at]));
         if (later !== null) return { conflict: 'scheduled', other: later };
-        const [row] = await transaction.query(insertRevision, [text, source, base, reason, createdBy, at, leadMs]);
+        const [row] = await transaction.query(insertRevision, [text, source, base, reason, createdBy, at, leadTimeMs]);
         await transaction.query(notifyNodes);
         return REVISIONS.read(row!);
       }),
-    /** Records the catalog of a configuration file, unless it equals the last record. */
+    /** Records the catalog of a configuration file; `null` if the last record is equal. */
     record: ({ text, createdBy }: Pick<NewRevision, 'text' | 'createdBy'>): Promise<Revision | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockRevisions);
@@ -195,8 +199,8 @@ export function createRevisionStore(
         return REVISIONS.read(row!);
       }),
     /**
-     * Cancels a scheduled revision and notifies every node. `null`: there is no such revision, it is canceled, another one follows it, or it is in
-     * force or about to be.
+     * Cancels a scheduled revision and notifies every node. Returns `null` if there is none with this number, it is canceled, another one
+     * follows it, or it is in force or about to be.
      */
     cancel: (number: number, canceledBy: string): Promise<Revision | null> =>
       database.transaction(async (transaction) => {

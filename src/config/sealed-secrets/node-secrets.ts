@@ -24,7 +24,7 @@ export class NodeSecrets {
     return [...(this.#options.node.secrets?.values() ?? [])].every((secret) => 'value' in secret);
   }
 
-  /** Reads the secrets of the database for the configuration. Returns whether what this node can open has changed. */
+  /** Reads the secrets for the configuration. Returns whether those that this node can open have changed. */
   async read(): Promise<boolean> {
     const { node, store, keys } = this.#options;
     const opened = openSecrets(await store.listIfMigrated(), keys);

@@ -3,7 +3,7 @@ import type { DirectoryPool, DirectoryQueryable } from '../../db/home-pools.ts';
 import { bytesColumn, dateColumn, type RowOf, tableColumns, textColumn } from '../../db/table.ts';
 import { CATALOG_CHANNEL } from '../revisions/revisions-store.ts';
 
-/** SQL of sealed secrets: a small table. Nodes always read it completely. */
+/** This file stores sealed secrets in a small table, which nodes always read completely. */
 
 const SUMMARY = {
   name: textColumn('name'),
@@ -14,7 +14,7 @@ const SUMMARY = {
 };
 const SECRETS = tableColumns({ ...SUMMARY, sealed: bytesColumn('sealed') });
 
-/** A secret in the database, sealed with the key whose id it has. */
+/** A secret in the database. It is sealed with the key that has this id. */
 export type SealedSecret = RowOf<typeof SECRETS>;
 
 /** Maximum number of secrets, because each node keeps all of them in memory. */
@@ -38,7 +38,7 @@ const lockSecret: Statement = {
   text: `${findSecret.text} for update`,
 };
 
-/** Inserts nothing if there are too many secrets. */
+/** Inserts or replaces a secret. Inserts nothing if there are too many. */
 const upsertSecret: Statement = {
   name: 'sealed-secrets.upsert',
   text: `insert into sealed_secrets (name, sealed, key_id, created_at, changed_at, changed_by)
@@ -61,7 +61,7 @@ const deleteSecret: Statement = {
   text: `delete from sealed_secrets where name = $1 returning ${SECRETS.list}`,
 };
 
-/** The table of a database that is not migrated yet does not exist. */
+/** Whether the table exists. It does not in a database that is not migrated yet. */
 const tableExists: Statement = {
   name: 'sealed-secrets.exists',
   text: `select to_regclass('sealed_secrets') is not null as exists`,
@@ -82,13 +82,13 @@ export function createSealedSecretsStore(database: DirectoryPool) {
 
   return {
     list: listAll,
-    /** As `list`, before the start of a node has migrated the database. */
+    /** Like `list`, for a database that may not be migrated yet; it then has no secrets. */
     async listIfMigrated(): Promise<SealedSecret[]> {
       const [found] = await database.query<{ exists: boolean }>(tableExists);
       return found!.exists ? listAll() : [];
     },
     find: async (name: string): Promise<SealedSecret | null> => SECRETS.first(await database.query(findSecret, [name])),
-    /** Inserts or replaces a secret and notifies every node. `null`: there are too many secrets. */
+    /** Sets a secret and notifies every node; `null`: there are too many secrets. */
     set: (name: string, { sealed, keyId }: Sealed, changedBy: string): Promise<SealedSecret | null> =>
       database.transaction(async (transaction) => {
         const set = SECRETS.first(await transaction.query(upsertSecret, [name, toHex(sealed), keyId, changedBy]));
@@ -109,7 +109,7 @@ export function createSealedSecretsStore(database: DirectoryPool) {
         await notify(transaction);
         return true;
       }),
-    /** Deletes a secret and notifies every node. `null`: there is no such secret. */
+    /** Deletes a secret and notifies every node; `null`: there is none with this name. */
     delete: (name: string): Promise<SealedSecret | null> =>
       database.transaction(async (transaction) => {
         const deleted = SECRETS.first(await transaction.query(deleteSecret, [name]));

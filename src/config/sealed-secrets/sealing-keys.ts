@@ -4,20 +4,20 @@ import type { Environment } from '../load.ts';
 import { readRegularFile, UnreadableFileError } from '../regular-file.ts';
 import { createSealingKey, KEY_BYTES, type SealingKey } from './sealing.ts';
 
-/** The keys that seal secrets: from the environment of a process, or from a file that it names. */
+/** Environment variable with the keys that seal secrets. The next one names a file with keys. */
 
 const KEY = 'FAREGATE_SECRETS_KEY';
 const KEY_FILE = 'FAREGATE_SECRETS_KEY_FILE';
 
-/** The message shows no part of a key. */
+/** Thrown if a key cannot be used. The message shows no part of it. */
 export class SealingKeyError extends ForeseenError {}
 
-/** What to do if a process has no key. */
+/** Message that tells what to do if a process has no key. */
 export const NO_SEALING_KEY = `There is no key for sealed secrets. Set ${KEY} or ${KEY_FILE}; "faregate secret new-key" creates a key.`;
 
 /**
- * Reads the keys of this process. The first one seals, all of them open. A file is read again at each call, so that its keys can be replaced without
- * a restart.
+ * Reads the keys of this process. The first one seals; each of them can open. A file is read again at each call, so that its keys can be
+ * replaced without a restart.
  *
  * @throws SealingKeyError
  */
@@ -47,7 +47,7 @@ function parseKeys(text: string, source: string): readonly SealingKey[] {
   return [...new Map(keys.map((key) => [key.id, key])).values()];
 }
 
-/** Minimum number of distinct bytes. Less than one in 10¹⁵ random keys has fewer. */
+/** Minimum number of different bytes in a key. Less than one in 10¹⁵ random keys has fewer. */
 const DISTINCT_MIN = 16;
 
 const HEX = /^[0-9a-f]{64}$/i;
@@ -58,7 +58,7 @@ function parseKey(text: string): Buffer | null {
   return BASE64.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
-/** A new key as text, in base64. */
+/** Returns a new key as base64. */
 export function newSealingKey(): string {
   return randomBytes(KEY_BYTES).toString('base64');
 }

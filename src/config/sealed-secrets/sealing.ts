@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 
 /**
- * Seals secrets with AES-256-GCM (NIST SP 800-38D). A sealed secret consists of the nonce, the ciphertext and the tag. The name of the secret is
- * additional authenticated data, so that a sealed secret cannot be used under another name.
+ * This file seals secrets with AES-256-GCM (NIST SP 800-38D). A sealed secret is the nonce, the ciphertext and the tag. The name of the
+ * secret is additional authenticated data, so that a sealed secret cannot be used under another name.
  */
 
 export const KEY_BYTES = 32;
@@ -11,9 +11,9 @@ const TAG_BYTES = 16;
 const ALGORITHM = 'aes-256-gcm';
 
 export interface SealingKey {
-  /** Derived from the key. It is stored with what the key seals, and reveals nothing about the key. */
+  /** Id of the key, derived from it. It is stored with what the key has sealed, and reveals nothing about the key. */
   readonly id: string;
-  /** Secret. */
+  /** The key itself. Secret. */
   readonly bytes: Uint8Array;
 }
 
@@ -23,14 +23,14 @@ export function createSealingKey(bytes: Uint8Array): SealingKey {
   return { id, bytes };
 }
 
-/** @param nonce 12 random bytes, which no other secret is sealed with */
+/** @param nonce 12 random bytes that were not used for any other secret */
 export function seal(key: SealingKey, name: string, secret: Uint8Array, nonce: Uint8Array): Buffer {
   const cipher = createCipheriv(ALGORITHM, key.bytes, nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(name));
   return Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Returns the secret; `null` if it was sealed with another key or under another name, or if the bytes were changed. */
+/** Opens a secret; `null` if it was sealed with another key or under another name, or if its bytes were changed. */
 export function unseal(key: SealingKey, name: string, sealed: Uint8Array): Buffer | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
   const decipher = createDecipheriv(ALGORITHM, key.bytes, sealed.subarray(0, NONCE_BYTES), {

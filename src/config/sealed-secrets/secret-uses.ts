@@ -4,10 +4,10 @@ import { secretsUsedBy } from '../provider-credentials.ts';
 import type { RevisionStore } from '../revisions/revisions-store.ts';
 import type { Config } from '../schema.ts';
 
-/** Returns the sealed secrets that are used, with the ids of their providers. */
+/** Returns the names of sealed secrets that are used, with the ids of the providers that use them. */
 export type SecretUses = () => Promise<ReadonlyMap<string, readonly string[]>>;
 
-/** Considers the configuration in force, and the revisions of the catalog that are in force and scheduled. */
+/** Finds uses in the configuration in force, and in the revisions of the catalog that are in force or scheduled. */
 export function createSecretUses(
   config: () => Pick<Config, 'providers'>,
   revisions: Pick<RevisionStore, 'latest'>,
@@ -21,7 +21,7 @@ export function createSecretUses(
   };
 }
 
-/** The section as it is written. Its variables need not be set in this process. */
+/** Returns the section as it is written, so its variables need not be set in this process. */
 function providersIn(text: string): unknown {
   const { value } = readDocument(text, {});
   return isRecord(value) ? value.providers : undefined;

@@ -10,28 +10,28 @@ export interface SecretsOptions {
   readonly keys: () => readonly SealingKey[];
 }
 
-/** A secret as this process sees it, without its value. */
+/** What this process knows of a secret, without its value. */
 export interface SecretSummary extends Pick<SealedSecret, 'name' | 'createdAt' | 'changedAt' | 'changedBy'> {
-  /** Whether the first key opens it, or another one. */
+  /** Which key opens the secret: the first one, another one, or none. */
   readonly status: 'current_key' | 'earlier_key' | 'unreadable';
 }
 
 export interface Rotation {
-  /** Number of secrets that are sealed with another key now. */
+  /** Number of secrets that were sealed again with the first key. */
   readonly resealed: number;
-  /** The names of secrets that no key of this process opens. */
+  /** Names of secrets that no key of this process opens. */
   readonly unreadable: readonly string[];
 }
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
-/** The sealed secrets of the database. */
+/** Manages the sealed secrets of the database. */
 export function createSecrets({ store, keys }: SecretsOptions) {
   function sealed(key: SealingKey, name: string, value: Uint8Array) {
     return { sealed: seal(key, name, value, randomBytes(NONCE_BYTES)), keyId: key.id };
   }
 
-  /** @throws SealingKeyError if this process has no key */
+  /** Returns the keys. @throws SealingKeyError if this process has none */
   function requireKeys(): readonly [SealingKey, ...SealingKey[]] {
     const [current, ...others] = keys();
     if (current === undefined) throw new SealingKeyError(NO_SEALING_KEY);
@@ -59,7 +59,7 @@ export function createSecrets({ store, keys }: SecretsOptions) {
       return secret === null ? 'too_many' : summaryOf(secret);
     },
     delete: async (name: string): Promise<boolean> => (await store.delete(name)) !== null,
-    /** Seals all secrets with the first key, one after another. Nodes read them in the meantime. @throws SealingKeyError */
+    /** Seals all secrets with the first key, one after another. Nodes can read them all the time. @throws SealingKeyError */
     async rotate(): Promise<Rotation> {
       const own = requireKeys();
       const [current] = own;
@@ -68,7 +68,7 @@ export function createSecrets({ store, keys }: SecretsOptions) {
       for (const { name, keyId } of await store.list()) {
         if (keyId === current.id) continue;
         const isResealed = await store.reseal(name, (secret) => {
-          // It was set or rotated in the meantime.
+          // Since the list was read, the secret was set, or sealed with the first key.
           if (secret.keyId === current.id) return null;
           const bytes = unsealed(secret, own);
           if (bytes === null) unreadable.push(name);
@@ -81,7 +81,7 @@ export function createSecrets({ store, keys }: SecretsOptions) {
   };
 }
 
-/** Opens secrets with the keys of this process. A secret that cannot be opened has a problem in place of a value. */
+/** Opens secrets with the keys of this process. If one cannot be opened, it has a problem instead of a value. */
 export function openSecrets(secrets: readonly SealedSecret[], keys: SecretsOptions['keys']): OpenedSecrets {
   if (secrets.length === 0) return new Map();
   try {

@@ -20,8 +20,8 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { lastOutput, runAs, type ServerUser } from './server-user.ts';
 
 /**
- * The PostgreSQL programs. Some libraries need links under other names. The package's installation script may not be allowed to create
- * them, so the gateway does this in its own directory.
+ * The PostgreSQL programs. Some libraries need links under other names. The installation script of the package may not be allowed to create
+ * them, so the gateway creates them in a directory of its own.
  */
 export interface Binaries {
   readonly initdb: string;
@@ -29,16 +29,16 @@ export interface Binaries {
   /** Such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** The complete environment of the programs: only the search path of their libraries. */
+  /** The whole environment of the programs. It contains only the search path of their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 interface BinariesOptions {
   readonly given: string | null;
   readonly user: ServerUser;
-  /** This process can write to it, and the server's user can enter it. */
+  /** Directory for the links. This process can write to it, and the server's user can enter it. */
   readonly linksDir: string;
-  /** For copies of programs that the server's user cannot access. */
+  /** Directory for copies of programs that the server's user cannot access. */
   readonly copiesDir: string;
   /** For tests: the location of another package. */
   readonly packageDir?: string;
@@ -49,7 +49,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   if (given !== null) return probed(inDirectory(given), {}, user);
   const { packageDir = packageDirectory() } = options;
   linkLibraries(packageDir, linksDir);
-  // The loader resolves a library's own dependencies in the directory of the link, not of the linked file.
+  // The loader searches the libraries of a linked library in the directory of the link, not in that of the linked file.
   const environment = { [LIBRARY_PATH]: `${linksDir}:${join(packageDir, 'native/lib')}` };
   try {
     return await probed(join(packageDir, 'native/bin'), environment, user);
@@ -62,7 +62,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
 
 const LIBRARY_PATH = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
 
-/** The first version with built-in locales, which the cluster requires. */
+/** The oldest major version with built-in locales, which the cluster requires. */
 const OLDEST = 17;
 
 const NAME_OTHERS = `Specify the directory of another PostgreSQL with database.binaries, or ${USE_A_SERVER}.`;
@@ -151,13 +151,13 @@ function reasonOf(error: unknown, user: ServerUser): string {
     return `user ${user.uid} cannot enter its directory, or the file system does not allow programs (noexec)`;
   }
   if (code === 'EACCES') return 'it is not executable, or the file system does not allow programs (noexec)';
-  // The file exists, so its loader is missing.
+  // The program file exists, so its dynamic loader is missing.
   if (code === 'ENOENT')
     return 'it was built for glibc, but this system uses another C library (musl, as in Alpine Linux)';
   return lastOutput(error);
 }
 
-/** Copies what is needed at run time to a directory named after its content, once. */
+/** Copies what is needed at run time, unless this was done before. The name of the directory is a hash of its content. */
 async function copyPackage(packageDir: string, copiesDir: string): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
   const names = readdirSync(join(packageDir, 'native'), { recursive: true, encoding: 'utf8' })
@@ -175,7 +175,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     const to = join(unfinished, 'native', name);
     for (const directory of [unfinished, ...directoriesOf(unfinished, to)]) makeDirectory(directory, 0o755);
     copyFileSync(join(packageDir, 'native', name), to);
-    // Independent of the permissions of the original files.
+    // Sets permissions, whatever those of the original files are.
     chmodSync(to, name.startsWith('bin/') ? 0o755 : 0o644);
   }
   linkLibraries(unfinished, join(unfinished, 'native/lib'), true);
@@ -184,7 +184,7 @@ async function copyPackage(packageDir: string, copiesDir: string): Promise<strin
     renameSync(unfinished, copy);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another gateway has created the copy.
+    // If the copy exists now, another gateway has created it.
     if (!existsSync(copy)) throw error;
   }
   return copy;
@@ -200,7 +200,7 @@ export function makeDirectory(path: string, mode: number): void {
   if (existsSync(path)) return;
   makeDirectory(dirname(path), mode);
   try {
-    // On a read-only file system, a recursive mkdir would report that the path does not exist.
+    // Not a recursive mkdir: on a read-only file system, it would report that the path does not exist.
     mkdirSync(path);
   } catch (error) {
     // Another gateway may have created the directory.

@@ -19,16 +19,16 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { give, type Place } from './place.ts';
 import { initialisingUser, lastOutput, runAs } from './server-user.ts';
 
-/** The gateway's role, which owns its database and has no other rights. */
+/** Database role of the gateway. It owns the gateway's database and has no other rights. */
 export const ROLE = 'faregate';
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'postgres';
 
 interface ClusterRecord {
   readonly password: string;
-  /** The directory of root's cluster; `null`: the cluster is in the data directory. */
+  /** Directory of a cluster that root owns; `null`: the cluster is in the data directory. */
   readonly home: string | null;
-  /** An incomplete cluster is created again at the next start. */
+  /** Whether the cluster was created completely. If not, it is created again at the next start. */
   readonly isComplete: boolean;
 }
 
@@ -54,10 +54,10 @@ export async function writeRecord(dataDir: string, record: ClusterRecord): Promi
 }
 
 /**
- * Claims root's cluster for a data directory, and returns a function that releases it. A copy of the data directory names the same cluster,
- * which must not be used twice or with another journal.
+ * Claims root's cluster for a data directory. Returns a function that releases it. A copy of the data directory refers to the same cluster,
+ * which must not be used twice or together with another journal.
  *
- * @throws LocalServerError if the cluster belongs to another data directory.
+ * @throws LocalServerError if the cluster belongs to another data directory
  */
 export function takeHome(home: string, dataDir: string): () => void {
   const owner = join(home, 'data-dir');
@@ -78,8 +78,8 @@ export function takeHome(home: string, dataDir: string): () => void {
 export const newPassword = (): string => randomBytes(24).toString('hex');
 
 /**
- * Creates the cluster, syncs it, and makes the server's user its owner. The cluster gets its final name last: a program that a killed
- * gateway started may still be writing to an earlier directory. `stopped` aborts the programs.
+ * Creates the cluster, syncs it, and makes the server's user its owner. It gets its final name last, because programs that a killed gateway
+ * started may still be writing to an earlier directory. `stopped` aborts the programs.
  */
 export async function makeCluster(
   { home, cluster: name, user }: Place,
@@ -91,7 +91,7 @@ export async function makeCluster(
   const run = { user: maker, environment: binaries.environment, stopped };
   const cluster = `${name}.${randomBytes(4).toString('hex')}`;
   mkdirSync(cluster, { mode: 0o700 });
-  // `initdb` reads the password only from a file. No other user can read this one.
+  // `initdb` reads the password only from a file. Only this user can read it.
   const passwordFile = join(home, 'password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   try {
@@ -106,7 +106,7 @@ export async function makeCluster(
       ],
       ...['--data-checksums', '--auth=scram-sha-256', `--username=${SUPERUSER}`, `--pwfile=${passwordFile}`],
       ...['--set=timezone=UTC', '--set=log_timezone=UTC', '--set=dynamic_shared_memory_type=mmap'],
-      // Iterations protect guessable passwords. For a random one, they would only delay each connection.
+      // This password is random. More iterations protect only a guessable one, and would delay each connection.
       '--set=scram_iterations=1',
       // Everything is synced below, after the change of owner.
       ...['--no-sync', '--no-instructions'],

@@ -7,8 +7,8 @@ import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 import { isListening, SOCKET_NAME } from './socket-dir.ts';
 
 /**
- * Cleans up after a killed gateway, whose server may still run. The caller has the lock of the data directory, so no gateway needs that
- * server. It is not reused, because its program, settings or user may be outdated.
+ * This file cleans up after a killed gateway whose server may still run. The caller has the lock of the data directory, so no gateway needs
+ * that server. It is not reused, because its program, settings or user may be outdated.
  */
 
 interface Process {
@@ -17,17 +17,17 @@ interface Process {
 }
 
 const POLL_MS = 20;
-/** Signals, with delays in milliseconds after the first one. */
+/** Signals that stop a server, each with its delay in milliseconds after the first one. */
 const SIGNALS: readonly (readonly [number, NodeJS.Signals])[] = [
-  // Fast shutdown with a checkpoint.
+  // SIGINT: a fast shutdown with a checkpoint.
   [0, 'SIGINT'],
-  // Immediate shutdown. The next start recovers from the WAL.
+  // SIGQUIT: an immediate shutdown. The next start recovers from the WAL.
   [10_000, 'SIGQUIT'],
   [15_000, 'SIGKILL'],
 ];
 const PATIENCE_MS = 20_000;
 
-/** Also removes files that would block the next server. @throws LocalServerError if a server cannot be detected or stopped. */
+/** Stops servers that are left, and removes files that would block the next one. @throws LocalServerError if this is impossible */
 export async function stopLeftovers(cluster: string, socketDir: string, logger: Logger): Promise<void> {
   const signals = [...SIGNALS];
   let left = processesOf(cluster);
@@ -53,7 +53,7 @@ export async function stopLeftovers(cluster: string, socketDir: string, logger: 
   removeStalePid(join(cluster, 'postmaster.pid'));
 }
 
-/** The postmaster, or all its child processes if it is gone. */
+/** Returns the postmaster; if it is gone, the processes that it started. */
 function firstOf(left: readonly Process[]): Process[] {
   const pids = new Set(left.map(({ pid }) => pid));
   return left.filter(({ parent }) => !pids.has(parent));
@@ -68,12 +68,12 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * Removes `postmaster.pid` if a process with its pid exists, because PostgreSQL would take that process for a server. In containers,
- * another program often has the pid. Otherwise PostgreSQL needs the file to find shared memory of processes that outlived the server.
+ * Removes `postmaster.pid` if any process has its pid, because PostgreSQL would take that process for a server. In containers, another
+ * program often has this pid. Otherwise the file stays: with it, PostgreSQL finds shared memory of processes that outlived the server.
  */
 function removeStalePid(file: string): void {
   try {
-    // After a power cut the file may be empty. In single-user mode the pid is negative.
+    // The file can be empty after a power cut. In single-user mode the pid is negative.
     process.kill(Math.abs(Number.parseInt(readFileSync(file, 'utf8'), 10)) || 0, 0);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -106,13 +106,13 @@ function processesOf(cluster: string): Process[] {
       const [, parent] = /^\d+ \(postgres\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
       if (parent !== undefined) found.push({ pid: Number(name), parent: Number(parent) });
     } catch {
-      // The process has ended or belongs to another user.
+      // The process has ended meanwhile, or belongs to another user.
     }
   }
   return found;
 }
 
-/** Other systems do not list working directories. Finds only the postmaster, by its command line. */
+/** Finds the postmaster by its command line, on systems that do not list working directories. */
 function listedProcesses(cluster: string): Process[] {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' }).split('\n');
   return lines

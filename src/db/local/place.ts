@@ -16,11 +16,11 @@ import { LocalServerError, NoOtherUserError, USE_A_SERVER } from './local-server
 import { freeUser, isRoot, type ServerUser } from './server-user.ts';
 
 /**
- * The location of a cluster and the user of its server. A cluster is usually in the data directory. PostgreSQL does not run as root, and
- * another user must not read root's journal, spool and tokens. Root's cluster is therefore elsewhere, and belongs to an unused user id.
+ * Where a cluster is, and the user of its server. Usually it is in the data directory. But PostgreSQL does not run as root, and no other
+ * user may read root's journal, spool and tokens. So root's cluster is elsewhere and belongs to an unused user id.
  */
 export interface Place {
-  /** A directory that contains only this cluster. If root created the directory, the server's group can enter it. */
+  /** Directory that contains only this cluster. If root created it, the server's group can enter it. */
   readonly home: string;
   readonly cluster: string;
   readonly user: ServerUser;
@@ -30,7 +30,7 @@ const HOME = 'postgres';
 const CLUSTER = 'cluster';
 const ROOT_HOMES = '/var/lib/faregate';
 const OTHER_ROOT_HOMES = '/var/lib/faregate-servers';
-/** The `statfs` type of overlay file systems: image layers of containers. */
+/** Type that `statfs` reports for overlay file systems, which hold image layers of containers. */
 const OVERLAY = 0x794c7630;
 
 const placeAt = (home: string, user: ServerUser): Place => ({ home, cluster: join(home, CLUSTER), user });
@@ -39,7 +39,7 @@ export function rootHomes(dataDir: string): string {
   return realpathSync(dataDir) !== ROOT_HOMES && isForHomes(ROOT_HOMES) ? ROOT_HOMES : OTHER_ROOT_HOMES;
 }
 
-/** Whether root's clusters can be in this directory. A data directory is not suitable, because other users cannot enter it. */
+/** Whether a directory is suitable for root's clusters. A data directory is not, because other users cannot enter it. */
 function isForHomes(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return true;
@@ -60,7 +60,7 @@ export function newPlace(dataDir: string, clustersDir: string): Place {
     );
   }
   const hash = createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16);
-  // A deleted data directory with the same path may have left its cluster.
+  // A deleted data directory with the same path may have left a cluster of this name.
   let home = join(clustersDir, hash);
   for (let i = 2; existsSync(home); i++) home = join(clustersDir, `${hash}-${i}`);
   return placeAt(home, freeUser(clustersDir, Number.parseInt(hash.slice(0, 8), 16)));
@@ -79,20 +79,19 @@ export function makePlace({ home, user }: Place): void {
 
 export function removePlace(home: string): void {
   if (!existsSync(home)) return;
-  // A program of a killed gateway may still write here. After the renaming, it cannot find the directory. Otherwise rmSync could leave the
-  // directory without an error if a file disappears.
+  // A program of a killed gateway may still write here, and rmSync can fail silently if a file disappears. Now it finds nothing.
   const removed = `${home}.${randomBytes(4).toString('hex')}`;
   renameSync(home, removed);
   rmSync(removed, { recursive: true, force: true });
 }
 
-/** The owner is root, so that the server cannot change the directory. The server's group can enter it. */
+/** Makes root the owner, so that the server cannot change the directory. The server's group may enter it. */
 function giveHome(home: string, gid: number): void {
   give(home, 0, gid);
   chmodSync(home, 0o710);
 }
 
-/** Changes the owner and verifies it, because some file systems silently keep the old one. */
+/** Changes the owner and checks the result, because some file systems silently keep the old one. */
 export function give(path: string, uid: number, gid: number): void {
   chownSync(path, uid, gid);
   const { uid: owner, gid: group } = statSync(path);
@@ -106,8 +105,8 @@ export function give(path: string, uid: number, gid: number): void {
 /**
  * Returns the place of an existing cluster. Restores owners and permissions, which an orchestrator may have changed.
  *
- * @param home the directory of root's cluster; `null`: the cluster is in the data directory
- * @throws LocalServerError if the cluster is missing, or this process cannot run its server.
+ * @param home the directory of a cluster that root owns; `null`: the cluster is in the data directory
+ * @throws LocalServerError if the cluster is missing, or this process cannot run its server
  */
 export function knownPlace(dataDir: string, home: string | null): Place {
   const cluster = join(home ?? join(dataDir, HOME), CLUSTER);

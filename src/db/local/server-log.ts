@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 const BYTES_MAX = 2 ** 20;
 const LINES_KEPT = 20;
 
-/** The prefix of a line (`log_line_prefix` in `settings.ts`). */
+/** The beginning of a line, as set by `log_line_prefix` in `settings.ts`. */
 const LINE = /^\S+ \S+ \S+ \[\d+\] \(([^)]*)\) ([A-Z0-9]+): {2}/;
 
-/** Levels of client errors. Clients log these themselves, and they may quote values. */
+/** Levels of errors that a client caused. The client logs them itself, and they may quote values. */
 const OF_CLIENTS = new Set(['ERROR', 'WARNING']);
 
-/** The server's log file, rotated by size, without errors of statements. A line without prefix continues the previous message. */
+/** The log file of the server, rotated by size, without errors of statements. A line without a prefix continues the message before it. */
 export class ServerLog {
   readonly #file: string;
   #last: string[] = [];
@@ -22,7 +22,7 @@ export class ServerLog {
     this.#bytes = existsSync(file) ? statSync(file).size : 0;
   }
 
-  /** Reads to the end of the stream. `onLine` gets each written line. */
+  /** Reads the stream to its end. `onLine` receives each line that is written. */
   read(stream: Readable, onLine: (line: string) => void): void {
     this.#last = [];
     let rest = '';
@@ -56,7 +56,7 @@ export class ServerLog {
       appendFileSync(this.#file, text, { mode: 0o600 });
       this.#bytes += Buffer.byteLength(text);
     } catch {
-      // The disk is full or the directory is gone. The server continues without a log.
+      // The disk is full, or the directory is gone. The server goes on without a log.
     }
   }
 }

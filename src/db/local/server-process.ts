@@ -11,12 +11,12 @@ import { settingArguments } from './settings.ts';
 
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 30_000;
-/** After this uptime, restart delays begin with the shortest one again. */
+/** After the server has run for this long, delays of restarts begin with the shortest one again. */
 const STEADY_MS = 60_000;
 
 const READY = 'database system is ready to accept connections';
 
-/** Time until a fast shutdown, whose checkpoint may be slow, is followed by an immediate one. */
+/** How long a fast shutdown may take, because its checkpoint may be slow. Then the server is stopped immediately. */
 const IMMEDIATE_MS = 60_000;
 const KILL_MS = 70_000;
 
@@ -29,7 +29,7 @@ interface ServerProcessOptions {
   readonly logger: Logger;
 }
 
-/** An exit handler stops these servers. If this process is killed, the next start stops them. */
+/** Servers that an exit handler stops. If this process is killed instead, the next start stops them. */
 const running = new Set<ChildProcess>();
 
 function stopAll(): void {
@@ -48,7 +48,7 @@ export class ServerProcess {
     this.#options = options;
   }
 
-  /** Resolves when the server accepts connections. @param stopped aborts the wait and stops the server */
+  /** Starts the server. Resolves when it accepts connections. @param stopped aborts the wait and stops the server */
   async start(stopped?: AbortSignal): Promise<void> {
     const { place, binaries, socketDir, settings, log, logger } = this.#options;
     await stopLeftovers(place.cluster, socketDir, logger);
@@ -60,9 +60,9 @@ export class ServerProcess {
       {
         ...place.user,
         cwd: '/',
-        // Excludes the environment of this process, which may contain provider credentials.
+        // The server does not get this process's environment, which may contain provider credentials.
         env: binaries.environment,
-        // A separate session: Ctrl-C reaches only the gateway, which stops the server last.
+        // The server has a session of its own, so that Ctrl-C reaches only the gateway, which stops the server last.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       },

@@ -4,16 +4,16 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalServerError, USE_A_SERVER } from './local-server-error.ts';
 
-/** The user of the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
+/** User of the PostgreSQL programs, which refuse to run as root; `null`: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
+/** First of the ids that neither distributions nor systemd assign (systemd: "Users, Groups, UIDs and GIDs on systemd Systems"). */
 const FREE_FROM = 60_706;
 const FREE_TO = 61_183;
 
-/** Finds an id, `at` or later, that no entry of a user or group, no process and no other cluster in `clustersDir` uses. */
+/** Returns the first id from `at` on that nobody uses: no user, group or process, and no other cluster in `clustersDir`. */
 export function freeUser(clustersDir: string, at: number): Exclude<ServerUser, null> {
   const used = new Set([...usedByClusters(clustersDir), ...usedByProcesses()]);
   const count = FREE_TO - FREE_FROM + 1;
@@ -39,7 +39,7 @@ function usedByProcesses(): number[] {
 
 function hasEntry(database: 'passwd' | 'group', id: number): boolean {
   try {
-    // `getent` also finds entries of directory services such as LDAP.
+    // `getent` also finds users of directory services such as LDAP.
     execFileSync('getent', [database, String(id)], { stdio: 'ignore' });
     return true;
   } catch (error) {
@@ -50,7 +50,7 @@ function hasEntry(database: 'passwd' | 'group', id: number): boolean {
 
 function idsOf(file: string): [name: string, id: number][] {
   const lines = readFileSync(file, 'utf8').split('\n');
-  // On macOS the id of `nobody` is -2.
+  // `>>> 0` makes -2, the id of `nobody` on macOS, positive.
   return lines.map((line) => line.split(':')).map(([name = '', , id = '']) => [name, Number(id) >>> 0]);
 }
 
@@ -94,7 +94,7 @@ interface RunOptions {
   readonly stopped?: AbortSignal | undefined;
 }
 
-/** Runs a program until it exits, with only the given environment, so that it gets no secrets of this process. */
+/** Runs a program until it exits. Its environment contains only what is given, and so no secrets of this process. */
 export function runAs(file: string, given: readonly string[], options: RunOptions): Promise<string> {
   const { user, environment, input = '', stopped } = options;
   return new Promise((resolve, reject) => {
@@ -105,7 +105,7 @@ export function runAs(file: string, given: readonly string[], options: RunOption
       else reject(Object.assign(error, { stderr }));
     });
     stopped?.addEventListener('abort', stop);
-    // The callback reports a program that did not start or that exited early.
+    // This error needs no handling: the callback reports a program that did not start or that exited early.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });

@@ -1,44 +1,44 @@
-/** Command-line settings, which override all configuration files. Therefore they also apply to a cluster of an older gateway. */
+/** Settings for the command line. They override all configuration files, so they also apply to the cluster of an older gateway. */
 const SETTINGS: Readonly<Record<string, string>> = {
-  // Listens only on the socket in the cluster's directory, which only its user can enter.
+  // The server listens only on a socket in the cluster's directory, which only its user can enter.
   listen_addresses: '',
   unix_socket_permissions: '0700',
-  // Acknowledged writes are on disk, even if the cluster's files specify otherwise.
+  // Confirmed writes are on disk, whatever the cluster's configuration files say.
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
-  // Sufficient for a gateway with four workers and several partitions.
+  // Enough for a gateway with four workers and several partitions.
   max_connections: '200',
-  // Large enough for balances, keys and open reservations; the operating system caches other data.
+  // Enough for balances, keys and open reservations. The operating system caches the rest.
   shared_buffers: '64MB',
   // Huge pages would reserve memory that other programs cannot use.
   huge_pages: 'off',
-  // Files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
+  // Uses files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
   dynamic_shared_memory_type: 'mmap',
-  // Main memory for statistics, so that these files are rarely needed.
+  // Main memory for statistics, so that these files are rarely used.
   min_dynamic_shared_memory: '4MB',
-  // No worker processes for parallel queries or replication.
+  // Without worker processes for parallel queries or replication.
   max_worker_processes: '0',
   max_parallel_workers_per_gather: '0',
   max_parallel_maintenance_workers: '0',
   max_logical_replication_workers: '0',
-  // The WAL is needed only for recovery. The minimal level keeps it small.
+  // Keeps the WAL small. It is only needed for recovery.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '256MB',
   autovacuum_max_workers: '2',
-  // Compiling queries takes longer than running them.
+  // For these queries, compilation takes longer than execution.
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // `server-log.ts` parses the messages.
+  // English messages, because `server-log.ts` parses them.
   lc_messages: 'C',
   log_destination: 'stderr',
   logging_collector: 'off',
   log_line_prefix: '%m [%p] (%b) ',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
-  // Statements, values, and details such as "Key (email)=(…) already exists" are not logged.
+  // Never log statements, values, or details such as "Key (email)=(…) already exists".
   log_statement: 'none',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -46,7 +46,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** Connections do their own I/O, without I/O workers. */
+/** Settings of version 18. Connections do their own I/O, without I/O workers. */
 const SETTINGS_OF_18: Readonly<Record<string, string>> = { io_method: 'sync' };
 
 export function settingArguments(
@@ -54,7 +54,7 @@ export function settingArguments(
   socketDir: string,
   changed: Readonly<Record<string, string>> = {},
 ): string[] {
-  // A list, in which names with commas must be quoted.
+  // The setting is a list, in which a name with a comma must be quoted.
   const directory = `"${socketDir.replaceAll('"', '""')}"`;
   const known = major >= 18 ? { ...SETTINGS, ...SETTINGS_OF_18 } : SETTINGS;
   const settings = { ...known, unix_socket_directories: directory, ...changed };

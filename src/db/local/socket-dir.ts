@@ -7,7 +7,7 @@ import type { ServerUser } from './server-user.ts';
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 
-/** Maximum length of a socket path on macOS. Linux allows 107 bytes. */
+/** Maximum length of a socket path in bytes. This is the limit of macOS; Linux allows 107. */
 const PATH_BYTES_MAX = 103;
 const KEEP_MS = 3_600_000;
 
@@ -16,7 +16,7 @@ interface SocketDir {
   remove(): void;
 }
 
-/** If the path is too long, creates a short link to it in a directory that nobody else can enter or change. */
+/** Returns the socket's directory. If its path is too long, this is a short link to it, in a directory that nobody else can change. */
 export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   if (Buffer.byteLength(join(directory, SOCKET_NAME)) <= PATH_BYTES_MAX) {
     return { path: directory, remove: () => undefined };
@@ -25,7 +25,7 @@ export function makeSocketDir(directory: string, user: ServerUser): SocketDir {
   const path = join(parent, 's');
   symlinkSync(directory, path);
   if (user !== null) chownSync(parent, user.uid, user.gid);
-  // Systems delete old files in /tmp.
+  // Renews the timestamps, because systems delete old files in /tmp.
   const timer = setInterval(() => lutimesSync(path, new Date(), new Date()), KEEP_MS);
   timer.unref();
   return {
@@ -58,7 +58,7 @@ export function isListening(socketDir: string): Promise<boolean> {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
-      // The connection queue of the server is full.
+      // A server runs, but its queue of connections is full.
       else if (error.code === 'EAGAIN') resolve(true);
       else reject(error);
     });

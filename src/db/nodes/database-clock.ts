@@ -1,25 +1,25 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** The database's time, and the local times of the request and the response. */
+/** A time of the database's clock, and this node's times of the request and the response. */
 interface ClockReading {
   readonly databaseMs: number;
   readonly askedMs: number;
   readonly arrivedMs: number;
 }
 
-/** An estimate from heartbeats, for display and waiting times. Decisions read the database's clock itself. */
+/** Estimates the database's clock from heartbeats, for display and waiting times. Decisions use the clock itself. */
 export interface DatabaseClock extends Clock {
-  /** Minimum difference between the clocks: positive if this node's clock is ahead of the database's. */
+  /** Difference between the clocks that is certain: positive if this node's clock is ahead of the database's. */
   readonly aheadMs: number;
-  /** Set if the clocks differ by more than two seconds. */
+  /** Message if the clocks differ by more than two seconds; otherwise `null`. */
   readonly warning: string | null;
   read(reading: ClockReading): void;
 }
 
 const DIFFERENCE_MAX_MS = 2_000;
 
-/** `testClock`: for tests, replaces the database's clock. */
+/** @param testClock replaces the database's clock in tests */
 export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Clock): DatabaseClock {
   let aheadMs = 0;
   let isOff = false;
@@ -35,7 +35,7 @@ export function createDatabaseClock(clock: Clock, logger: Logger, testClock?: Cl
       return `The clock of this node is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of the database.`;
     },
     read({ databaseMs, askedMs, arrivedMs }) {
-      // The clock was read between request and response, so only the difference beyond that interval is certain.
+      // The clock was read at some time between request and response, so only a difference beyond these times is certain.
       if (askedMs > databaseMs) aheadMs = askedMs - databaseMs;
       else aheadMs = Math.min(arrivedMs - databaseMs, 0);
       const wasOff = isOff;

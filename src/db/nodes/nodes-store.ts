@@ -2,7 +2,7 @@ import { type Statement, toArray } from '../database.ts';
 import type { DirectoryQueryable } from '../home-pools.ts';
 import { countColumn, orNull, type RowOf, selection } from '../table.ts';
 
-/** Heartbeats, by the database's clock, so the clocks of nodes do not matter. */
+/** Heartbeats of nodes. Their times are the database's, so wrong clocks of nodes do not matter. */
 
 const HEARTBEATS = selection({
   /** Milliseconds since the node's last heartbeat; `null` if the node has no row. */
@@ -12,11 +12,11 @@ const HEARTBEATS = selection({
     ),
   ),
   databaseMs: countColumn('(extract(epoch from n.seen_at) * 1000)::bigint as seen_at_ms'),
-  /** The first heartbeat waits for a partition that is being added, and counts it. */
+  /** Number of partitions. The first heartbeat waits for a partition that is being added, so it counts this one too. */
   partitions: countColumn('(select count(*) from partitions) as partitions'),
 });
 
-/** Reads the last heartbeat before replacing it. Safe, because only the node itself writes its row. */
+/** Writes a heartbeat and returns the previous one. Safe, because only the node itself writes its row. */
 const beat: Statement = {
   name: 'nodes.beat',
   text: `insert into nodes as n (id, started_at, seen_at) values ($1::text, clock_timestamp(), clock_timestamp())
@@ -26,10 +26,10 @@ returning ${HEARTBEATS.list}`,
 
 const leave: Statement = { name: 'nodes.leave', text: 'delete from nodes where id = $1::text' };
 
-/** Scans the whole table, which contains one row for each recently killed node. */
+/** Deletes all nodes. Scans the whole table, which has one row for each node killed lately. */
 const forgetAll: Statement = { name: 'nodes.forget-all', text: 'delete from nodes' };
 
-/** Scans the whole table, which contains one row for each node started or killed in the last hour. */
+/** Deletes old nodes. Scans the whole table, which has one row for each node started or killed in the last hour. */
 const forget: Statement = {
   name: 'nodes.forget',
   text: `with gone as (
@@ -38,7 +38,7 @@ const forget: Statement = {
 delete from nodes n using gone where n.id = gone.id`,
 };
 
-/** The nodes of `$1` that have no row, or no heartbeat for `$2` milliseconds. */
+/** Selects the nodes among `$1` that have no row, or no heartbeat for `$2` milliseconds. */
 const selectDead: Statement = {
   name: 'nodes.select-dead',
   text: `select v.id from unnest($1::text[]) as v (id)
@@ -59,9 +59,9 @@ export async function deadOf(
 
 export interface NodeStore {
   beat(nodeId: string): Promise<RowOf<typeof HEARTBEATS>>;
-  /** The node counts as dead at once, until its next heartbeat. */
+  /** Makes the node count as dead at once, until its next heartbeat. */
   leave(nodeId: string): Promise<void>;
-  /** Only for a database that no other node can use. */
+  /** Deletes all nodes. Only for a database that no other node can use. */
   forgetAll(): Promise<void>;
   /** Deletes nodes without a heartbeat for an hour. A live node returns with its next heartbeat. */
   forget(): Promise<void>;

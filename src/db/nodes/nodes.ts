@@ -4,12 +4,12 @@ import type { DatabaseClock } from './database-clock.ts';
 import type { NodeStore } from './nodes-store.ts';
 
 /**
- * One of several nodes that share a database. It writes heartbeats and cleans up after dead nodes: those without a heartbeat for
+ * This node among several that share a database. It writes heartbeats and cleans up after dead nodes: those without a heartbeat for
  * `deadAfterMs`.
  *
- * After an outage of the database or a sleep of the machine, no node has a recent heartbeat. A node therefore judges others only after its
- * own heartbeats have continued for `deadAfterMs`. A node that is wrongly considered dead loses nothing: its calls end normally
- * (`accounting/settlement/settle.ts`), and its next heartbeat marks it as alive.
+ * After an outage of the database or a sleep of the machine, no node has a recent heartbeat. So a node judges others only after its own
+ * heartbeats have continued for `deadAfterMs`. A node that wrongly counts as dead loses nothing: its calls end normally
+ * (`accounting/settlement/settle.ts`), and its next heartbeat shows that it is alive.
  */
 export interface Nodes {
   /**
@@ -17,7 +17,7 @@ export interface Nodes {
    * deleted. @throws if the database is down.
    */
   start(isOnlyNode: boolean): Promise<void>;
-  /** Called by a timer. Writes a heartbeat and runs due sweeps; resolves when both are done. Never throws. */
+  /** Writes a heartbeat and runs sweeps that are due. Resolves when both are done. A timer calls it. Never throws. */
   round(): Promise<void>;
   /** Stops the heartbeats, waits for pending work, and deletes the node's row, so that it counts as dead. Never throws. */
   stop(): Promise<void>;
@@ -30,14 +30,14 @@ interface NodesOptions {
   readonly clock: Clock;
   readonly databaseClock: Pick<DatabaseClock, 'read'>;
   readonly onPartitions: (count: number) => void;
-  /** Each sweep cleans up after dead nodes in one partition. A failed sweep is retried with the next heartbeat. */
+  /** Functions that clean up after dead nodes, one per partition. A failed one is tried again with the next heartbeat. */
   readonly sweeps: readonly ((deadAfterMs: number) => Promise<void>)[];
   readonly beatMs?: number;
   readonly deadAfterMs?: number;
 }
 
 const BEAT_MS = 3_000;
-/** Reservations of dead nodes are released within 30 s: after this time, one heartbeat interval, one round and a sweep. */
+/** After this time without a heartbeat, a node counts as dead. Its reservations are released within 30 s, by a sweep after this time. */
 const DEAD_AFTER_MS = 15_000;
 
 export function createNodes(options: NodesOptions): Nodes {
@@ -45,11 +45,11 @@ export function createNodes(options: NodesOptions): Nodes {
   const beatMs = options.beatMs ?? BEAT_MS;
   const deadAfterMs = options.deadAfterMs ?? DEAD_AFTER_MS;
 
-  /** How long this node's heartbeats have continued, by the database's clock. */
+  /** How long heartbeats have come without a gap, by the database's clock. */
   let continuousMs = 0;
   let hasHeartbeatFailed = false;
   let timer: NodeJS.Timeout | undefined;
-  // Separate promises, because a sweep may take longer than the time allowed between heartbeats.
+  // Sweeps have promises of their own, because a sweep may take longer than the interval of heartbeats.
   let beating: Promise<void> | null = null;
   const sweeps = options.sweeps.map((run) => ({ run, running: null as Promise<void> | null, hasFailed: false }));
 
@@ -58,7 +58,7 @@ export function createNodes(options: NodesOptions): Nodes {
     const { sinceLastMs, databaseMs, partitions } = await store.beat(nodeId);
     options.onPartitions(partitions);
     databaseClock.read({ databaseMs, askedMs, arrivedMs: clock.nowMs() });
-    // Negative if the database's clock was set back: the last heartbeats of all nodes are then in the future.
+    // A negative time means that the database's clock was set back: the last heartbeats of all nodes are then in the future.
     const isGap = sinceLastMs === null || sinceLastMs < 0 || sinceLastMs >= deadAfterMs / 2;
     continuousMs = isGap ? 0 : continuousMs + sinceLastMs;
   }
@@ -78,11 +78,11 @@ export function createNodes(options: NodesOptions): Nodes {
   async function sweepAndNote(sweep: { readonly run: (deadAfterMs: number) => Promise<void>; hasFailed: boolean }) {
     try {
       await sweep.run(deadAfterMs);
-      if (sweep.hasFailed) logger.info({}, 'recovery after dead nodes works again');
+      if (sweep.hasFailed) logger.info({}, 'recovery of dead nodes works again');
       sweep.hasFailed = false;
     } catch (error) {
       if (!sweep.hasFailed) {
-        logger.error({ err: error }, 'recovery after dead nodes failed; retrying');
+        logger.error({ err: error }, 'recovery of dead nodes failed; retrying');
       }
       sweep.hasFailed = true;
     }

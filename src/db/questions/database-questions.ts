@@ -6,21 +6,21 @@ import { systemTimers, type Timers } from '../../lib/timers.ts';
 import { isUnavailable } from '../errors.ts';
 
 /**
- * Database requests that calls wait for ("questions"). Each times out after two seconds, including the wait for its batch.
+ * Database requests that calls wait for. Each times out after two seconds, including the wait for its batch.
  *
- * open ──a question times out──▶ down: questions fail at once, one probe at a time is sent ──a response──▶ open
+ * open ──a request times out──▶ down: requests fail at once, one probe at a time is sent ──a response──▶ open
  *
- * A database that refuses connections needs no such state, because every question fails at once.
+ * A database that refuses connections needs no such state, because every request fails at once.
  */
 export interface Questions {
   readonly limit: ItemLimit;
-  /** Wraps the work of a batcher. Its outcome determines whether the database is down; while it is, work fails at once. */
+  /** Wraps the work of a batcher. A timeout of the work means that the database is down. While it is, work fails at once. */
   guard<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
-  /** Like `guard`, but a timeout does not mean that the database is down: the work may wait for a lock, or no call waits for it. */
+  /** Like `guard`, but a timeout of this work does not mean that the database is down: it may wait for a lock, or no call waits for it. */
   unlessDown<Item, Result>(run: Run<Item, Result>): Run<Item, Result>;
   ask<Result>(question: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   stop(): void;
-  /** Whether the last question timed out, so that further ones fail at once. */
+  /** Whether the last request timed out, so that further ones fail at once. */
   readonly isDown: boolean;
 }
 
@@ -63,7 +63,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     logger.info({}, 'the database responds again');
   }
 
-  /** A pending probe schedules the next one itself. */
+  /** If a probe is pending, it schedules the next one itself. */
   function probeLater(): void {
     if (isDown && !isProbing && !isStopped) cancelProbe = timers.after(probePauseMs, probe);
   }
@@ -129,11 +129,11 @@ export function createQuestions(options: QuestionsOptions): Questions {
   };
 }
 
-/** The client's error for a failed question. The client may retry if the database was unavailable. */
+/** Returns the client's error for a failed request. The client may retry if the database was unavailable. */
 export function refusedFor(error: unknown): unknown {
   const isDown = error instanceof NotBegunError || error instanceof LateError || isUnavailable(error);
   return isDown ? new GatewayError('databaseDown', { headers: RETRY_AFTER, cause: error }) : error;
 }
 
-/** Enough for short outages. During long outages, retried calls fail without reaching the database. */
+/** Long enough for short outages. In long ones, retried calls fail without reaching the database. */
 const RETRY_AFTER = { 'retry-after': '2' };

@@ -1,4 +1,4 @@
-/** A concurrency limit per name, such as an account. */
+/** Limits concurrency by name, such as the name of an account. */
 export class AtATime {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
@@ -11,7 +11,7 @@ export class AtATime {
     return (this.#taken.get(name) ?? 0) >= this.#max;
   }
 
-  /** Takes a slot. Returns an idempotent function that frees it; `null` if no slot is free. */
+  /** Takes a slot. Returns a function that frees it, which may be called repeatedly; `null` if no slot is free. */
   take(name: string): (() => void) | null {
     const taken = this.#taken.get(name) ?? 0;
     if (taken >= this.#max) return null;

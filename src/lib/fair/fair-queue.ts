@@ -1,14 +1,14 @@
 export interface QueuedItem {
-  /** Does nothing if the item is no longer in the queue. */
+  /** Removes the item; does nothing if it is no longer in the queue. */
   remove(): void;
 }
 
 /**
- * A round-robin queue. `shift` serves the account that has waited longest since it was last served, so an account waits for at most one
- * item of each other account. Operations take constant time.
+ * A round-robin queue: `shift` returns an item of the account that was served least recently. So an account waits for at most one item of
+ * each other account. Operations take constant time.
  */
 export class FairQueue<Item> {
-  /** Accounts with items, in the order in which they are served. */
+  /** Accounts that have items, in the order in which they will be served. */
   readonly #turns = new LinkedList<AccountItems<Item>>();
   readonly #accounts = new Map<string, Link<AccountItems<Item>>>();
   #size = 0;
@@ -32,7 +32,7 @@ export class FairQueue<Item> {
     };
   }
 
-  /** Returns the next item. Accounts for which `mayServe` is false keep their position; skipping them takes linear time. */
+  /** Returns the next item. Accounts whose items `mayServe` refuses keep their position; skipping them takes linear time. */
   shift(mayServe: (item: Item) => boolean = always): Item | undefined {
     for (let account = this.#turns.first; account !== null; account = account.next) {
       const link = account.value.items.first!;
@@ -69,13 +69,13 @@ interface AccountItems<Item> {
 
 interface Link<Value> {
   readonly value: Value;
-  /** `null` after removal. */
+  /** The list that contains the node; `null` after its removal. */
   list: LinkedList<Value> | null;
   previous: Link<Value> | null;
   next: Link<Value> | null;
 }
 
-/** A doubly linked list. A `Map` would be slower, because its iterators step over all deleted entries. */
+/** A doubly linked list. A `Map` would be slower: its iterators step over deleted entries. */
 class LinkedList<Value> {
   first: Link<Value> | null = null;
   #last: Link<Value> | null = null;

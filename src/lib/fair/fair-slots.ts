@@ -2,9 +2,9 @@ import { FairQueue } from './fair-queue.ts';
 
 interface SlotLimits {
   readonly slotsMax: number;
-  /** Maximum number of slots of all tenants together; absent: all. The other slots are for work without a tenant. */
+  /** Maximum number of slots for all tenants together; absent: all. The others are for work without a tenant. */
   readonly tenantsSlotsMax?: number;
-  /** Maximum number of slots of one tenant; absent: `tenantsSlotsMax`. */
+  /** Maximum number of slots for one tenant; absent: `tenantsSlotsMax`. */
   readonly tenantSlotsMax?: number;
 }
 
@@ -19,8 +19,8 @@ interface Waiter {
 }
 
 /**
- * Limits how much work runs at a time. Work without a tenant (`null`), such as an operator's, has priority; tenants take turns. The queue
- * is unlimited.
+ * Limits how much work runs concurrently. Tenants are served in turn. Work without a tenant (`null`), such as an operator's, comes first.
+ * The queue is unlimited.
  */
 export class FairSlots {
   readonly #slotsMax: number;
@@ -62,7 +62,7 @@ export class FairSlots {
     return this.#tenantsRunning < this.#tenantsSlotsMax && running < this.#tenantSlotsMax;
   }
 
-  /** Takes a slot; `leave` frees it. Returns `null` if a slot was free, otherwise a promise that resolves with the slot. */
+  /** Takes a slot, which `leave` frees. Returns `null` if a slot was free, otherwise a promise that resolves when the caller gets one. */
   enter(tenant: string | null): Promise<void> | null {
     if (this.hasSlotFor(tenant)) {
       this.#take(tenant);
@@ -89,7 +89,7 @@ export class FairSlots {
     this.#passOn();
   }
 
-  /** Starts at most one waiter, because one slot has become free. */
+  /** Gives a slot that has become free to at most one waiting caller. */
   #passOn(): void {
     if (this.#waiting.length > 0 && this.hasSlotFor(null)) {
       this.#take(null);

@@ -1,24 +1,24 @@
 import { FairQueue, type QueuedItem } from './fair-queue.ts';
 
 interface PeriodBudgetOptions {
-  /** Amount of work in one period, in any unit. Work that exceeds it is still completed. */
+  /** Maximum amount of work in a period, in any unit. Work that exceeds it is still completed. */
   readonly amountMax: number;
-  /** Maximum number of waiting tasks that resume in a later period. Each may do one more unit of work before it waits again. */
+  /** How many waiting tasks resume in each later period. Each one may do one more unit of work before it waits again. */
   readonly resumedMax: number;
-  /** Runs a function in the next period, such as `setImmediate` for iterations of the event loop. */
+  /** Schedules a function for the next period, such as `setImmediate` for iterations of the event loop. */
   readonly inNextPeriod: (run: () => void) => unknown;
 }
 
 /**
- * Limits the work in a period, such as an iteration of the event loop, so that many busy sockets do not delay other events. When the budget
- * is exceeded, tasks wait for a later period, in which tenants take turns.
+ * Limits the work in a period, such as an iteration of the event loop, so that many busy sockets do not delay other events. Once the budget
+ * is exceeded, tasks wait for a later period, in which tenants are served in turn.
  */
 export class PeriodBudget {
   readonly #amountMax: number;
   readonly #resumedMax: number;
   readonly #inNextPeriod: PeriodBudgetOptions['inNextPeriod'];
   readonly #waiting = new FairQueue<() => void>();
-  /** Work since the limit was last exceeded: at least the work of the current period. */
+  /** Amount of work since the budget was last exceeded; at least that of the current period. */
   #amount = 0;
   #isScheduled = false;
 
@@ -32,7 +32,7 @@ export class PeriodBudget {
     return this.#waiting.size;
   }
 
-  /** Counts completed work. Returns `null` if the task may continue; otherwise `resume` runs later, unless the returned item is removed. */
+  /** Counts work that was done. Returns `null` if the task may continue. Otherwise `resume` runs later, unless the item is removed. */
   spend(tenant: string, amount: number, resume: () => void): QueuedItem | null {
     this.count(amount);
     if (this.#amount <= this.#amountMax) return null;
@@ -41,7 +41,7 @@ export class PeriodBudget {
     return queued;
   }
 
-  /** Counts work of a task that never waits. */
+  /** Counts work of a task that never waits for a later period. */
   count(amount: number): void {
     this.#amount += amount;
   }

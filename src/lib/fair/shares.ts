@@ -1,22 +1,21 @@
 export interface Tenant {
   readonly accountId: string;
-  /** Whether the gateway has no other account. Read whenever an amount is taken, because this can change. */
+  /** Whether the gateway has no other account. It is read again for every amount, because this can change. */
   readonly isOnlyAccount: boolean;
 }
 
 export interface Share {
   readonly amount: number;
-  /** Returns false, and takes nothing, if the account cannot have this amount now. */
+  /** Takes a further amount. Returns false, and takes nothing, if the account cannot have it now. */
   grow(amount: number): boolean;
   shrink(amount: number): void;
-  /** Idempotent. The share cannot grow afterwards. */
+  /** Returns the whole share, which cannot grow afterwards. May be called repeatedly. */
   release(): void;
 }
 
 /**
- * Divides a capacity between accounts, such as connections, places in a queue, or bytes. Only accounts that have less than an eighth can
- * use the last eighth. One heavy account therefore cannot block the others. A gateway's only account can use
- * everything.
+ * Divides a capacity between accounts, such as connections, places in a queue, or bytes. The last eighth is only for accounts that have
+ * less than an eighth. So one account with much demand cannot block the others. The only account of a gateway can use everything.
  */
 export class Shares {
   #capacity: number;
@@ -33,7 +32,7 @@ export class Shares {
     return this.#capacity;
   }
 
-  /** If the capacity is less than the amount in use, nothing is granted until enough has been returned. */
+  /** Changes the capacity. If less than this is free, nothing is granted until enough has been returned. */
   set capacity(capacity: number) {
     this.#capacity = capacity;
   }
@@ -46,7 +45,7 @@ export class Shares {
     return this.#held.get(accountId) ?? 0;
   }
 
-  /** Returns `null` if the account cannot have the amount now. */
+  /** Takes an amount; `null` if the account cannot have it now. */
   take(tenant: Tenant, amount: number): Share | null {
     return this.grant(tenant, amount) ? new HeldShare(this, tenant, amount) : null;
   }
@@ -54,13 +53,13 @@ export class Shares {
   mayTake(tenant: Tenant, amount: number): boolean {
     const usedAfter = this.#used + amount;
     if (usedAfter > this.#capacity) return false;
-    // Rounded up, so that the last unit of a small capacity can be taken.
+    // Rounded up, so that an account can take the last unit of a small capacity.
     const eighth = Math.ceil(this.#capacity / 8);
     if (usedAfter <= this.#capacity - eighth || tenant.isOnlyAccount) return true;
     return this.takenBy(tenant.accountId) + amount <= eighth;
   }
 
-  /** For `HeldShare`. Returns false if the account cannot have the amount now. */
+  /** Takes an amount for `HeldShare`. Returns false if the account cannot have it now. */
   grant(tenant: Tenant, amount: number): boolean {
     if (!this.mayTake(tenant, amount)) return false;
     this.#used += amount;
@@ -68,7 +67,7 @@ export class Shares {
     return true;
   }
 
-  /** For `HeldShare`. */
+  /** Returns an amount of `HeldShare`. */
   giveBack({ accountId }: Tenant, amount: number): void {
     const held = this.takenBy(accountId) - amount;
     this.#used -= amount;

@@ -2,19 +2,19 @@ import { debtAfter, overMs, type Rate } from '../rate-debts.ts';
 import { WorkTime } from './work-time.ts';
 
 interface TimeShareLimits {
-  /** Maximum number of running tasks of one tenant. */
+  /** Maximum number of tasks of one tenant that run concurrently. */
   readonly atOnceMax: number;
   /** Maximum number of waiting tasks of one tenant. Further tasks are refused. */
   readonly waitingMax: number;
-  /** Milliseconds of work that an idle tenant can use at once. */
+  /** Milliseconds of work that a tenant can use at once after being idle. */
   readonly burstMs: number;
   /** Milliseconds of work per millisecond that a tenant can use after the burst. */
   readonly share: number;
 }
 
-/** The tenant already has `waitingMax` waiting tasks. */
+/** Thrown if the tenant already has `waitingMax` waiting tasks. */
 export class ShareBusyError extends Error {
-  /** Time in milliseconds until the tenant's share allows more work; 0 if the tenant waits only for its own running tasks. */
+  /** Milliseconds until the tenant's share allows more work; 0 if the tenant only waits for its own running tasks. */
   readonly pauseMs: number;
 
   constructor(pauseMs: number) {
@@ -27,16 +27,16 @@ export class ShareBusyError extends Error {
 interface Tenant {
   running: number;
   readonly waiting: (() => void)[];
-  /** When the tenant's share covers all its previous work. */
+  /** When the share of the tenant covers all its work so far. */
   repaidAtMs: number;
   timer: NodeJS.Timeout | null;
 }
 
-/** Number of tenants above which idle tenants without debt are forgotten. */
+/** Number of remembered tenants from which on idle ones without debt are forgotten. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives each tenant a share of the time: a token bucket of milliseconds of work. The times of concurrent tasks are added. Time in which a
+ * Gives each tenant a share of time: a token bucket of milliseconds of work. The times of concurrent tasks are added up. Time in which a
  * task waits for other tenants does not count; the task reports it to its `WorkTime`.
  */
 export class TimeShares {
@@ -51,17 +51,17 @@ export class TimeShares {
     this.#nowMs = nowMs;
   }
 
-  /** Number of remembered tenants, including some that are idle. */
+  /** Number of remembered tenants; some of them are idle. */
   get size(): number {
     return this.#tenants.size;
   }
 
-  /** Runs a task when the share and the concurrency limit of its tenant allow it. @throws ShareBusyError */
+  /** Runs a task once its tenant's share and concurrency limit allow it. @throws ShareBusyError */
   async run<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#runInOrder(this.#tenantOf(id), work, this.#limits.waitingMax);
   }
 
-  /** Like `run`, for a further task of work that has started. It is never refused, so the caller must limit the number of such tasks. */
+  /** Runs a further task of work that has already started, like `run`. It is never refused, so the caller must limit such tasks. */
   goOn<Result>(id: string, work: (time: WorkTime) => Promise<Result>): Promise<Result> {
     return this.#runInOrder(this.#tenantOf(id), work, Number.POSITIVE_INFINITY);
   }
@@ -80,12 +80,12 @@ export class TimeShares {
     } finally {
       tenant.running--;
       tenant.repaidAtMs = debtAfter(tenant.repaidAtMs, this.#rate, this.#nowMs(), time.workedMs);
-      // Lets pending work of other tenants run first.
+      // The next work is started later, so that pending work of other tenants runs first.
       if (tenant.waiting.length > 0) setImmediate(() => this.#serve(tenant));
     }
   }
 
-  /** Resolves when the work can start; it then counts as running. */
+  /** Resolves when the work may start. It then counts as running. */
   #wait(tenant: Tenant): Promise<void> {
     return new Promise<void>((resolve) => {
       tenant.waiting.push(resolve);
@@ -93,7 +93,7 @@ export class TimeShares {
     });
   }
 
-  /** Starts the waiting tasks that can run now, and sets a timer for the others. */
+  /** Starts waiting tasks that may run now, and sets a timer for the others. */
   #serve(tenant: Tenant): void {
     while (tenant.waiting.length > 0 && this.#mayBegin(tenant)) {
       tenant.running++;

@@ -1,20 +1,20 @@
 import type { Share, Shares, Tenant } from './shares.ts';
 
-/** Smaller responses are not counted, because the buffer of a socket can hold them. */
+/** Up to this size, a response is not counted, because the buffer of a socket can hold it. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** A response with at most this many unsent bytes never waits: each connection needs them for relaying. */
+/** Up to this many unsent bytes, a response never waits: each connection needs them for relaying. */
 const WITHOUT_WAIT_BYTES = 128 * 1024;
 
 /**
- * Limits the memory of unsent bytes of responses: bytes that the client has not read, or that are not yet metered. When the budget is
- * exceeded, the gateway stops reading responses from providers; bytes already received do not reduce other accounts' shares. To avoid a
- * deadlock, one waiting response at a time may exceed the budget until it releases its memory.
+ * Limits the memory for unsent bytes of responses: those that the client has not read, or that are not metered yet. Once the budget is
+ * exceeded, the gateway stops reading responses from providers; bytes that it already has do not reduce the shares of other accounts. To
+ * avoid a deadlock, one waiting response at a time may exceed the budget until it returns its memory.
  */
 export class UnsentBudget {
   readonly #memory: Shares;
   readonly #largeMemory: Shares;
   readonly #waiting = new Map<UnsentMemory, () => void>();
-  /** The response that may exceed the budget. */
+  /** The response that currently may exceed the budget; `null`: none. */
   #beyond: UnsentMemory | null = null;
   #beyondBytes = 0;
   #isWaking = false;
@@ -28,7 +28,7 @@ export class UnsentBudget {
     return new UnsentMemory(this, this.#memory, this.#largeMemory, tenant);
   }
 
-  /** Bytes of all responses that exceed the shares. */
+  /** Bytes of all responses for which no share was available. */
   get beyondBytes(): number {
     return this.#beyondBytes;
   }
@@ -37,11 +37,11 @@ export class UnsentBudget {
     this.#beyondBytes += beyondBytes;
   }
 
-  /** Call this when memory has been returned. */
+  /** Call this when memory was returned. */
   freed(): void {
     if (this.#waiting.size === 0 || this.#isWaking) return;
     this.#isWaking = true;
-    // Runs after the caller has finished, because a resumed response changes the same shares.
+    // Later than the caller, because a resumed response changes the same shares.
     queueMicrotask(() => {
       this.#isWaking = false;
       for (const [memory, onFreed] of this.#waiting) {
@@ -52,14 +52,14 @@ export class UnsentBudget {
     });
   }
 
-  /** Whether more of the response can be read. If not, `onFreed` runs as soon as this changes. */
+  /** Whether more of a response may be read. If not, `onFreed` is called once it may. */
   mayGoOn(memory: UnsentMemory, onFreed: () => void): boolean {
     if (this.#mayContinue(memory)) return true;
     this.#waiting.set(memory, onFreed);
     return false;
   }
 
-  /** Call this when the response no longer needs to exceed the budget. */
+  /** Call this when a response no longer needs to exceed the budget. */
   stopExceeding(memory: UnsentMemory): void {
     if (this.#beyond !== memory) return;
     this.#beyond = null;
@@ -84,7 +84,7 @@ export class UnsentMemory {
   readonly #largeMemory: Shares;
   readonly #tenant: Tenant;
   #shares: readonly [Share, Share] | null = null;
-  /** Bytes of this response that exceed the shares. */
+  /** Bytes of this response for which no share was available. */
   #beyondBytes = 0;
   #isReleased = false;
 
@@ -106,7 +106,7 @@ export class UnsentMemory {
     return this.takeShares();
   }
 
-  /** Tries to take shares for bytes that have none. Returns whether all bytes now have one. */
+  /** Tries to take shares for the bytes without one. Returns whether all bytes have one now. */
   takeShares(): boolean {
     const more = this.#beyondBytes;
     if (more === 0) return true;
@@ -125,18 +125,18 @@ export class UnsentMemory {
     return this.#shares !== null || this.#beyondBytes > 0;
   }
 
-  /** Whether more of the response can be read from the provider. If not, `onFreed` runs as soon as this changes. */
+  /** Whether more of the response may be read from the provider. If not, `onFreed` is called once it may. */
   mayGoOn(onFreed: () => void): boolean {
     const sizeBytes = (this.#shares?.[0].amount ?? 0) + this.#beyondBytes;
     return sizeBytes <= WITHOUT_WAIT_BYTES || this.#budget.mayGoOn(this, onFreed);
   }
 
-  /** Call this when nothing more will be read from the provider. */
+  /** Call this when nothing more is read from the provider. */
   stopWaiting(): void {
     this.#budget.stopWaiting(this);
   }
 
-  /** Idempotent. Nothing is counted afterwards. */
+  /** Returns all memory. From then on, nothing is counted. May be called repeatedly. */
   release(): void {
     this.#isReleased = true;
     if (!this.isCounted) return;

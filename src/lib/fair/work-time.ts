@@ -1,6 +1,6 @@
 /**
- * Measures the time of a task, without the time in which all its pending operations, such as database statements, are queued behind those
- * of other tenants.
+ * Measures how long a task works. Time does not count while all pending operations of the task, such as database statements, are queued
+ * behind those of other tenants.
  */
 export class WorkTime {
   readonly #nowMs: () => number;
@@ -19,7 +19,7 @@ export class WorkTime {
     return this.#workedMs;
   }
 
-  /** Call this when an operation begins, and `end` when it has ended. */
+  /** Call this when an operation begins, and `end` when it ends. */
   ask(): void {
     this.#settle();
     this.#pending++;
@@ -30,7 +30,7 @@ export class WorkTime {
     this.#pending--;
   }
 
-  /** Call this when a pending operation is queued, and `goOn` when it starts to run. */
+  /** Call this when an operation must wait in a queue, and `goOn` when it runs. */
   wait(): void {
     this.#settle();
     this.#queued++;

@@ -1,17 +1,17 @@
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-/** Makes files and their names survive a power failure. A name is an entry of the directory, which must be synced too. */
+/** Syncs a directory, so that the names of new files in it survive a power failure. Syncing a file does not make its name durable. */
 
 export async function syncDirectory(directory: string): Promise<void> {
-  // Windows makes names durable by itself.
+  // Windows makes names durable without a sync.
   if (process.platform === 'win32') return;
   await syncPath(directory);
 }
 
 /**
- * Creates a missing directory and its missing parents. Syncs their names even if they exist, because an earlier process may have died
- * before it synced them.
+ * Creates a directory and its parents if they are missing. Syncs their names even if they existed, because the process that created them
+ * may have died before it did so.
  */
 export async function makeDurableDirectory(directory: string, mode: number): Promise<void> {
   await mkdir(directory, { recursive: true, mode });
@@ -23,7 +23,7 @@ export async function syncDirectoriesAbove(directory: string): Promise<void> {
     try {
       await syncDirectory(dirname(path));
     } catch (error) {
-      // Ignores file systems without syncs, and directories that this process may not read, which other programs must have created.
+      // Ignores file systems without syncs, and directories that this process may not read, because another program must have created them.
       if (!NOT_OURS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
@@ -46,7 +46,7 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
 
 export async function syncTree(directory: string): Promise<void> {
   const entries = await readdir(directory, { withFileTypes: true });
-  // Concurrent syncs share writes of the file system's journal. The number of open files is limited.
+  // In parallel, because syncs share writes of the file system's journal. The number of open files is limited.
   for (let at = 0; at < entries.length; at += AT_ONCE) {
     await Promise.all(
       entries.slice(at, at + AT_ONCE).map(async (entry) => {

@@ -8,8 +8,8 @@ import type { MemberNames } from './member-names.ts';
 
 /**
  * Parses a JSON text in chunks, which may be split anywhere: validates it (RFC 8259) and keeps a few small members of its outermost object.
- * For responses of hundreds of megabytes that are relayed as they arrive. Reports the same errors at the same offsets as `scanJson`, which
- * needs the complete text.
+ * It is for responses of hundreds of megabytes that are relayed as they arrive. It reports the same errors at the same offsets as
+ * `scanJson`, which needs the complete text.
  *
  * Memory: at most twice the kept bytes, and a number per open container. UTF-8 is not checked. `bench/json-scan.ts` compares the two.
  */
@@ -18,17 +18,17 @@ export interface JsonCaptureOptions {
   readonly keep: readonly string[];
   /** A member whose value is kept if it is marked and has at most `MARKED_BYTES_MAX` bytes. */
   readonly keepMarked?: MarkedMember | undefined;
-  /** Names of members of the outermost object. If the value is an array, its items are counted. */
+  /** Names of members of the outermost object whose items are counted if their values are arrays. */
   readonly count?: readonly string[];
-  /** Names to count in the outermost object and in the items of its members. Their values can have any size. */
+  /** Names that are counted in the outermost object and in items of its members. Their values can have any size. */
   readonly holding?: HoldingRules | undefined;
-  /** Maximum total size of the values of `keep`. A value that would exceed it is dropped. */
+  /** Maximum size of all values of `keep` together. A value that would exceed it is dropped. */
   readonly keptBytesMax: number;
-  /** Deeper nesting is an error. */
+  /** Maximum depth; deeper nesting is an error. */
   readonly depthMax?: number;
 }
 
-// Each JSON parser declares its own constants: comparisons with a constant from another file took up to a quarter longer.
+// Each JSON parser declares its own constants: comparisons with a constant of another file took up to a quarter longer.
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -38,29 +38,29 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
-/** Depth of items in a member of the outermost object. */
+/** Depth of an item in a member of the outermost object. */
 const ITEM_DEPTH = 2;
-/** Twice the limit for requests, because a response may contain a nested copy of the request. */
+/** Default of the maximum depth: twice the limit for requests, because a response may contain the request. */
 const DEPTH_MAX = 512;
-/** Position relative to a mark (see `MarkedMember`): the next token is not the value of a mark, is the value, or is within the value. */
+/** Positions relative to a mark (see `MarkedMember`): the next token is not the value of a mark, is this value, or is within it. */
 const UNMARKED = 0;
 const MARK_VALUE = 1;
 const IN_MARK = 2;
 const NO_BYTES = Buffer.alloc(0);
 
-/** States between tokens: what must follow. */
+/** States between two tokens, named by what must follow. */
 const EXPECT_VALUE = 0;
 const EXPECT_ITEM_OR_END = 1;
 const EXPECT_KEY = 2;
 const EXPECT_KEY_OR_END = 3;
 const EXPECT_COLON = 4;
 const EXPECT_COMMA_OR_END = 5;
-/** States within tokens. */
+/** States within a token. */
 const IN_STRING = 6;
 const IN_NUMBER = 7;
 const IN_LITERAL = 8;
 
-/** The missing part of an escape: nothing, the letter, or a number of hexadecimal digits (1 to 4). */
+/** What is missing of an escape: nothing, its letter, or a number of hexadecimal digits (1 to 4). */
 const NO_ESCAPE = 0;
 const ESCAPE_LETTER = 5;
 
@@ -68,7 +68,7 @@ export class JsonCapture {
   readonly #depthMax: number;
   readonly #members: CapturedMembers;
   readonly #holdings: JsonHoldings | null;
-  /** Greatest depth at which keys and the ends of values are reported. */
+  /** Greatest depth at which keys and ends of values are reported. */
   readonly #outerDepth: number;
 
   #rootKind: JsonKind | null = null;
@@ -76,7 +76,7 @@ export class JsonCapture {
   #offset = 0;
   #failure: JsonSyntaxError | null = null;
 
-  /** The closing byte of the innermost open container; 0 if none is open. The stack has those of the outer containers. */
+  /** Closing byte of the innermost open container; 0 if none is open. The stack has those of the containers around it. */
   #closing = 0;
   readonly #outerClosings: number[] = [];
   #depth = 0;
@@ -101,17 +101,17 @@ export class JsonCapture {
     this.#depthMax = depthMax;
   }
 
-  /** `null` before the first byte of the outermost value. */
+  /** Kind of the outermost value; `null` before its first byte. */
   get rootKind(): JsonKind | null {
     return this.#rootKind;
   }
 
-  /** Drops the value that is kept because of a mark, and stops keeping it. */
+  /** Drops the value that is only kept because of its mark, and keeps no such value any more. */
   giveUpMarked(): void {
     this.#members.giveUpMarked();
   }
 
-  /** Whether a mark was found so far. `key` must be the name of `keepMarked`. */
+  /** Whether a mark was found so far. `key` must be the name in `keepMarked`. */
   isMarked(key: string): boolean {
     return this.#members.isMarked(key);
   }
@@ -120,7 +120,7 @@ export class JsonCapture {
     return this.#members.memoryBytes;
   }
 
-  /** The bytes of the last complete member with this name; `undefined` if it is absent or not kept. */
+  /** Returns the bytes of the last complete member with this name; `undefined` if it is absent or not kept. */
   value(key: string): Buffer | undefined {
     return this.#members.value(key);
   }
@@ -130,19 +130,19 @@ export class JsonCapture {
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
   }
 
-  /** Items so far in the last member with this name; `null` if it is absent, not an array, or not counted. */
+  /** Returns the number of items so far in the last member with this name; `null` if it is absent, no array, or not counted. */
   count(key: string): number | null {
     return this.#members.count(key);
   }
 
-  /** Number of items so far that contain a name of the group. Groups are defined by the option `holding`. */
+  /** Returns the number of items so far that have a name of the group. The option `holding` defines groups. */
   holding(group: string): number {
     return this.#holdings?.count(group) ?? 0;
   }
 
   /**
-   * @throws JsonSyntaxError at the first byte that cannot be JSON, and the same error in later calls. Its offset is the beginning of an
-   * invalid string, literal or escape, otherwise the byte.
+   * Reads a chunk. @throws JsonSyntaxError at the first byte that cannot be JSON, and again in later calls. Its offset is the beginning of
+   * an invalid string, literal or escape, otherwise that byte.
    */
   push(chunk: Buffer): void {
     if (this.#failure !== null) throw this.#failure;
@@ -153,7 +153,7 @@ export class JsonCapture {
     this.#offset += chunk.length;
   }
 
-  /** Ends the text. @throws JsonSyntaxError if the text is incomplete, or if `push` has thrown. */
+  /** Ends the text. @throws JsonSyntaxError if it is incomplete, or if `push` has thrown */
   end(): void {
     if (this.#failure !== null) throw this.#failure;
     if (this.#state === IN_NUMBER && this.#number.isWhole) this.#valueEnds(NO_BYTES, 0);
@@ -178,7 +178,7 @@ export class JsonCapture {
     }
   }
 
-  /** One loop and one switch: with a call for each byte between values, small objects took half as long again. */
+  /** One loop with one switch: with a function call for each byte between values, small objects took half as long again. */
   #read(chunk: Buffer): void {
     const end = chunk.length;
     let at = 0;
@@ -295,7 +295,7 @@ export class JsonCapture {
     this.#members.marked();
   }
 
-  /** A key that began in an earlier chunk counts as a mark. */
+  /** Checks a key that began in an earlier chunk against the marks. */
   #markKey(marks: MemberNames, chunk: Buffer, at: number): void {
     const start = this.#stringStart + 1 - this.#offset;
     if (start < 0 || marks.find(chunk, start, at) !== NONE) this.#mark = MARK_VALUE;
@@ -352,7 +352,7 @@ export class JsonCapture {
     if (this.#depth <= this.#outerDepth) this.#outerKeyEnds(chunk, at);
   }
 
-  /** Reads a number and, in an array, the numbers after it. Returns `NONE` if the number may continue in the next chunk. */
+  /** Reads a number and, in an array, further numbers after it. Returns `NONE` if a number may continue in the next chunk. */
   #wholeNumbers(chunk: Buffer, start: number): number {
     let end = wholeNumberEnd(chunk, start);
     if (end === NONE || this.#closing !== CLOSE_BRACKET) return end;
@@ -405,7 +405,7 @@ export class JsonCapture {
     this.#holdings?.keyEnds(this.#depth, chunk, start, at);
   }
 
-  /** Handles the beginning of the outermost value, a member, an item of a member, or a value within an item. */
+  /** Called at the beginning of the outermost value, of a member, of an item of a member, or of a value in an item. */
   #outerValueBegins(byte: number, at: number): void {
     if (this.#depth === 0) this.#rootKind = KINDS[byte]!;
     else if (this.#depth === 1) {
@@ -428,7 +428,7 @@ export class JsonCapture {
     this.#holdings?.valueEnds(this.#depth, this.#offset + at);
   }
 
-  /** `at`: the offset in this chunk; negative in an earlier chunk. */
+  /** @param at offset in this chunk; negative if it is in an earlier chunk */
   #fail(message: string, at: number): JsonSyntaxError {
     this.#plainTexts.letGo();
     this.#members.letGo();

@@ -13,18 +13,18 @@ interface KeptMembers {
 }
 
 /**
- * A member that is marked if it contains a mark: a member of an object at any depth, with a name in `marks` and a string or a non-empty
- * array or object as value.
+ * A member to keep if it contains a mark: somewhere in it, an object has a member with a name in `marks`, whose value is a string or a
+ * non-empty array or object.
  */
 export interface MarkedMember {
   readonly name: string;
-  /** `null`: the member is never marked. */
+  /** Names of marks; `null`: the member never counts as marked. */
   readonly marks: MemberNames | null;
-  /** Whether the member is also kept if it is not marked. The size limit is the same. */
+  /** Whether the member is kept even without a mark, up to the same size. */
   readonly isKeptUnmarked?: boolean;
 }
 
-/** Maximum size of a member that only `keepMarked` requests. Its bytes do not count towards `keptBytesMax`. */
+/** Maximum size of a member that only `keepMarked` names. It does not count for `keptBytesMax`. */
 export const MARKED_BYTES_MAX = 1024 * 1024;
 
 interface CapturedMember {
@@ -38,25 +38,25 @@ interface CapturedMember {
 }
 
 /**
- * Keeps and counts the requested members of the outermost object. `JsonCapture` reports the offsets, in the current chunk, at which keys,
- * values and items begin and end.
+ * Keeps and counts members of the outermost object. `JsonCapture` reports the offsets, in the current chunk, at which keys, values and
+ * items begin and end.
  */
 export class CapturedMembers {
   readonly #asked: CapturedMember[] = [];
-  /** The longest spelling of a requested name, with `\uXXXX` for each UTF-16 unit. */
+  /** Maximum length of a requested name, if each UTF-16 unit is written as `\uXXXX`. */
   #keyBytesMax = 0;
   readonly #keptBytesMax: number;
   #keptBytes = 0;
   #markedBytes = 0;
-  /** The member that only `keepMarked` requests. */
+  /** The member that only `keepMarked` names. */
   #onlyMarked: CapturedMember | null = null;
   #keepsUnmarked = false;
 
-  /** The current member, if it was requested. */
+  /** The current member; `null` if it was not requested. */
   #member: CapturedMember | null = null;
-  /** The current member, if it is an array whose items are counted. */
+  /** The current member, if its value is an array whose items are counted; otherwise `null`. */
   #counted: CapturedMember | null = null;
-  /** The current key or value of the outermost object. */
+  /** Bytes of the current key or value of the outermost object. */
   readonly #span = new ByteSpan();
 
   constructor({ keep, keepMarked, count = [], keptBytesMax }: KeptMembers) {
@@ -104,17 +104,17 @@ export class CapturedMembers {
     return this.#member?.marks ?? null;
   }
 
-  /** Call this when a mark is found in the current member. */
+  /** Called when a mark was found in the current member. */
   marked(): void {
     this.#member!.isMarked = true;
   }
 
-  /** `at`: the offset of the opening quote. */
+  /** Called at a key. `at`: offset of its opening quote. */
   keyBegins(at: number): void {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** The key is `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
+  /** Called at the end of the key `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
   keyEnds(chunk: Buffer, start: number, end: number): void {
     this.#member = this.#memberOf(chunk, start, end);
   }
@@ -128,7 +128,7 @@ export class CapturedMembers {
     return key === null ? null : findKey(this.#asked, key, 0, key.length);
   }
 
-  /** `byte`: the first byte of the value. The value replaces that of an earlier member with the same name. */
+  /** Called at a value. `byte`: its first byte. It replaces the value of an earlier member with the same name. */
   valueBegins(byte: number, at: number): void {
     const member = this.#member;
     if (member === null) return;
@@ -144,7 +144,7 @@ export class CapturedMembers {
     }
   }
 
-  /** Drops the value of the member that only `keepMarked` requests, and stops keeping it. */
+  /** Drops the value of the member that only `keepMarked` names, and does not keep it any more. */
   giveUpMarked(): void {
     const member = this.#onlyMarked;
     if (member === null) return;
@@ -177,18 +177,18 @@ export class CapturedMembers {
     this.#counted = null;
   }
 
-  /** Copies what is still needed of a chunk. Call this at its end. */
+  /** Called at the end of a chunk. Copies what is still needed of it. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
   }
 
-  /** Drops the incomplete value. Call this when the text is not JSON. */
+  /** Drops an incomplete value. Called if the text is no JSON. */
   letGo(): void {
     this.#span.letGo();
   }
 }
 
-/** `bytes[start, end)` is the key, which may contain escapes. */
+/** Finds the name of the key `bytes[start, end)`, which may contain escapes. */
 function findKey(
   captured: readonly CapturedMember[],
   bytes: Buffer,

@@ -1,7 +1,7 @@
 import { ByteSpan } from '../byte-span.ts';
 import { decodeString } from './json-string.ts';
 
-/** Names to search for in a JSON object and in items of its members, by group. An item with several names of a group counts once. */
+/** Names to find in a JSON object and in items of its members, by group. An item with several names of a group counts once. */
 export interface HoldingRules<Group extends string = string> {
   /** Names that are counted in the outermost object. */
   readonly outer: Readonly<Record<Group, readonly string[]>>;
@@ -11,7 +11,7 @@ export interface HoldingRules<Group extends string = string> {
   readonly items: Readonly<Record<Group, readonly string[]>>;
 }
 
-/** Deeper values are ignored. */
+/** Maximum depth at which values are noted. */
 export const HOLDINGS_DEPTH_MAX = 3;
 
 const OPEN_BRACKET = 0x5b;
@@ -20,21 +20,21 @@ const LETTER_F = 0x66;
 const LETTER_N = 0x6e;
 const NONE = -1;
 const EMPTY_BYTES = 2;
-/** The longest spelling of a UTF-16 unit: `\uXXXX`. */
+/** Bytes of the longest spelling of a UTF-16 unit: `\uXXXX`. */
 const SPELLING_BYTES = 6;
 
-/** What the current member of the outermost object is. */
+/** What the current member of the outermost object is: an item, a list of items, or neither. */
 type Form = 'other' | 'item' | 'list';
 
 /**
- * Counts the values with certain names that are not null, false or empty. `JsonCapture` reports the offsets of values in the text, and the
- * offsets of keys in the chunk. Values are not kept.
+ * Counts values with certain names that are not null, false or empty. `JsonCapture` reports offsets: of values in the text, of keys in the
+ * chunk. Values are not kept.
  */
 export class JsonHoldings {
   readonly #rules: HoldingRules;
   readonly #names: readonly string[];
   readonly #keyBytesMax: number;
-  /** The last key at each depth, as an index of `#names`. */
+  /** Index in `#names` of the last key at each depth. */
   readonly #keys = [NONE, NONE, NONE, NONE];
   readonly #starts = [0, 0, 0, 0];
   readonly #firstBytes = [0, 0, 0, 0];
@@ -53,7 +53,7 @@ export class JsonHoldings {
     this.#inItem = this.#names.map(() => false);
   }
 
-  /** The number of items with a name of the group. Some responses list items in two places, so the largest number of a place counts. */
+  /** Returns the number of items with a name of the group. Some responses list items in two places, so the greater number counts. */
   count(group: string): number {
     let most = this.#holds(this.#rules.outer[group] ?? [], this.#inOuter) ? 1 : 0;
     for (const counts of this.#counts.values()) most = Math.max(most, counts.get(group) ?? 0);
@@ -64,7 +64,7 @@ export class JsonHoldings {
     this.#span.begin(at + 1, this.#keyBytesMax);
   }
 
-  /** The key is `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
+  /** Called at the end of the key `chunk[start, end)`. `start` is negative if the key began in an earlier chunk. */
   keyEnds(depth: number, chunk: Buffer, start: number, end: number): void {
     let key: Buffer | null;
     if (start >= 0) {
@@ -83,7 +83,7 @@ export class JsonHoldings {
       const place = this.#place();
       if (place === null) return;
       this.#form = byte === OPEN_BRACKET ? 'list' : byte === OPEN_BRACE ? 'item' : 'other';
-      // The member replaces an earlier one with the same name.
+      // Forgets an earlier member with the same name, which this one replaces.
       this.#counts.set(place, new Map());
     }
     if (this.#form !== 'other' && depth <= 2) this.#beginItem(depth);

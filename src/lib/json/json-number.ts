@@ -1,13 +1,13 @@
 import { withoutTrailing } from '../trailing.ts';
 
-/** Parses JSON numbers as bytes. */
+/** This file parses JSON numbers as bytes. */
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NONE = -1;
 
-/** Returns the end of a number that begins at `start`; `NONE` if it is invalid or may continue in the next chunk. */
+/** Returns the end of a number that begins at `start`; `NONE` if it is invalid, or may continue in the next chunk. */
 export function wholeNumberEnd(chunk: Buffer, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -40,7 +40,7 @@ export function wholeNumberEnd(chunk: Buffer, start: number): number {
   return at;
 }
 
-/** The part of the number to which the last byte belongs. A number can end after `AFTER_ZERO` and all greater parts. */
+/** The part of the number to which its last byte belongs. A number can end after `AFTER_ZERO` and all greater parts. */
 const NO_PART = -1;
 const AFTER_MINUS = 0;
 const AFTER_POINT = 1;
@@ -55,17 +55,17 @@ const AFTER_EXPONENT = 7;
 export class NumberReader {
   #part = AFTER_MINUS;
 
-  /** Whether the bytes so far are a valid number, which may continue. */
+  /** Whether the bytes so far are a valid number. It may continue. */
   get isWhole(): boolean {
     return this.#part >= AFTER_ZERO;
   }
 
-  /** `byte`: the first byte of the number. */
+  /** Begins a number with its first byte. */
   begin(byte: number): void {
     this.#part = byte === MINUS ? AFTER_MINUS : byte === ZERO ? AFTER_ZERO : AFTER_INTEGER;
   }
 
-  /** Reads to the first byte that is not part of the number, or to the end of the chunk. */
+  /** Reads up to the first byte that is not a part of the number, or to the end of the chunk. */
   read(chunk: Buffer, start: number): number {
     const end = chunk.length;
     let at = start;
@@ -80,7 +80,7 @@ export class NumberReader {
   }
 }
 
-/** Returns the part of `byte` after `part`; `NO_PART` if the byte is invalid there. */
+/** Returns the part to which `byte` belongs after `part`; `NO_PART` if the byte is invalid there. */
 function partWith(part: number, byte: number): number {
   switch (part) {
     case AFTER_MINUS:
@@ -105,10 +105,10 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Digits before the point, digits after it, and the exponent. */
+/** Digits before the point, digits after it, and the exponent of a number. */
 const NUMBER = /^-?([0-9]{1,400})(?:\.([0-9]{1,400}))?(?:[eE]([+-]?[0-9]{1,3}))?$/;
 
-/** Whether the number is exactly an integer, not only after rounding to a double, as `0.99999999999999999999` is. */
+/** Whether a number is an integer exactly. `0.99999999999999999999` is not, although a double rounds it to 1. */
 export function isExactWhole(text: string): boolean {
   const [, digits, fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   if (digits === undefined) return false;

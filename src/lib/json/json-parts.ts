@@ -4,13 +4,13 @@ import { JsonReader } from './json-reader.ts';
 import { JsonSyntaxError } from './json-scan.ts';
 import { decodeString, hasBytes } from './json-string.ts';
 
-/** The wanted parts of a JSON value: `true` for all of it, otherwise members of an object, or of each object in an array. */
+/** Which parts of a JSON value are wanted: `true` for all of it, otherwise members of an object, or of each object in an array. */
 export type JsonParts = true | ObjectParts;
 interface ObjectParts {
   readonly [key: string]: JsonParts;
 }
 
-/** Bounds the memory. Unlike `JSON.parse`, this parser treats deeper text as invalid. */
+/** Maximum depth, which limits the memory. Unlike `JSON.parse`, this parser treats a deeper text as invalid. */
 const DEPTH_MAX = 10_000;
 
 /**

@@ -1,12 +1,12 @@
 import { JsonReader } from './json-reader.ts';
 import { decodeString } from './json-string.ts';
 
-/** Maximum length of a key in a path, in characters, and maximum size of a shown key in bytes. */
+/** Maximum length of a key in a path, in characters. The next constant is the maximum size of a shown key in bytes. */
 const KEY_CHARACTERS_MAX = 80;
 const KEY_BYTES_MAX = 512;
 
 /**
- * Returns the paths, such as `tools[0].model`, of the values at these offsets, for error messages. Takes one pass.
+ * Returns paths, such as `tools[0].model`, of the values at these offsets, for error messages, in one pass.
  * @param start offset of the text, which must be valid JSON
  */
 export function pathsOf(bytes: Buffer, start: number, offsets: readonly number[]): ReadonlyMap<number, string> {

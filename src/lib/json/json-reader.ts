@@ -5,21 +5,21 @@ import { decodeString } from './json-string.ts';
 export class JsonReader {
   readonly bytes: Buffer;
   #at: number;
-  /** The beginning of the current value. If the position is still the same, the value was not read. */
+  /** Offset of the current value. If the reader is still there, the value was not read. */
   #valueStart = -1;
   #notedStart = -1;
   #notedEnd = -1;
   #notedLongIndex = 0;
-  /** The key of the current member, without its quotes. */
+  /** Offsets of the current member's key, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
   readonly #longValues: readonly number[];
-  /** A lower bound of the index of the first long value at or after the position. */
+  /** Lower bound for the index of the first long value that begins at the current offset or later. */
   #longIndex: number;
 
   /**
    * @param start offset of the value, or of white space before it
-   * @param longValues from `scanJson`; they are skipped in one step
+   * @param longValues the result of `scanJson`, to skip these values in one step
    */
   constructor(bytes: Buffer, start = 0, longValues: readonly number[] = NONE_LONG, longIndex = 0) {
     this.bytes = bytes;
@@ -54,7 +54,7 @@ export class JsonReader {
     }
   }
 
-  /** Takes the end of the next value from another reader that has read it, so that the value is skipped in one step. */
+  /** Takes the end of the next value from another reader that has read it. The value is then skipped in one step. */
   noteEnd(other: JsonReader): void {
     this.#notedStart = this.#at;
     this.#notedEnd = other.#at;
@@ -67,7 +67,7 @@ export class JsonReader {
     return new JsonReader(this.bytes, offset, this.#longValues, this.#longIndex);
   }
 
-  /** Enters the next object or array. Call `nextMember` or `nextItem` until it returns false. */
+  /** Enters the next object or array. Then call `nextMember` or `nextItem` until it returns false. */
   enter(): void {
     this.#at++;
   }
@@ -104,7 +104,7 @@ export class JsonReader {
     return true;
   }
 
-  /** Reads the next value if it is a string of at most this size; otherwise skips the value and returns `null`. */
+  /** Reads the next value if it is a string of at most this size; otherwise skips it and returns `null`. */
   text(sizeBytesMax: number): string | null {
     const start = this.#at;
     const { kind } = this;
@@ -147,10 +147,10 @@ export class JsonReader {
     } while (depth > 0);
   }
 
-  /** Returns the end of the next value if it is known, or `NONE`. */
+  /** Returns the end of the next value if it is known; otherwise `NONE`. */
   #knownEnd(): number {
     if (this.#at === this.#notedStart && this.#notedEnd > this.#at) {
-      // Otherwise each reader that begins after the value would step over the long values in it again.
+      // Skips the long values within this value, so that readers which begin after it need not step over them.
       this.#longIndex = this.#notedLongIndex;
       return this.#notedEnd;
     }
@@ -177,7 +177,7 @@ export class JsonReader {
       }
       if (bytes[at] === BACKSLASH) at++;
     }
-    // A search is faster than a loop over bytes: the string may be an image.
+    // The string may be an image, so a search is faster than a loop over its bytes.
     for (let from = at; ; ) {
       const quote = bytes.indexOf(QUOTE, from);
       let escapes = quote;
@@ -197,7 +197,7 @@ export class JsonReader {
 
 const NONE = -1;
 const NONE_LONG: readonly number[] = [];
-/** Number of bytes of a string that are read one by one. For longer strings, a search is faster. */
+/** Up to this many bytes of a string are read one by one; for longer strings, a search is faster. */
 const SHORT_BYTES = 64;
 
 const QUOTE = 0x22;
@@ -210,7 +210,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
 
-/** 1 for bytes that end a number or a literal. */
+/** For each byte value: 1 if it ends a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );

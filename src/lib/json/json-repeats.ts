@@ -1,8 +1,8 @@
-/** A string or a structural character. The text between two tokens has only other values, colons and white space. */
+/** A string or a structural character. Between two such tokens are only other values, colons and white space. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
 interface Level {
-  /** Names so far in an object; `null` in an array. */
+  /** Names in an object so far; `null` in an array. */
   readonly names: Set<string> | null;
   /** Name of the current member, or index of the current item. */
   at: string | number;
@@ -10,8 +10,8 @@ interface Level {
 }
 
 /**
- * Returns the dotted path of the first repeated member name of an object, or `null`. Parsers differ in which of the two members they use.
- * @param text must be JSON; this is not checked
+ * Returns the dotted path of the first member name that occurs twice in an object; `null`: none does. Parsers differ in which one they use.
+ * @param text must be JSON, which is not checked
  */
 export function findRepeatedMember(text: string): string | null {
   const levels: Level[] = [];

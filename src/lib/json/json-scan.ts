@@ -6,7 +6,7 @@ export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'fals
 
 /** A member of the outermost object. Its value is `bytes[valueStart, valueEnd)`. */
 export interface JsonMember {
-  /** With escapes resolved. */
+  /** Key of the member, with its escapes decoded. */
   readonly key: string;
   readonly kind: JsonKind;
   readonly valueStart: number;
@@ -15,16 +15,16 @@ export interface JsonMember {
 
 export interface JsonOutline {
   readonly kind: JsonKind;
-  /** Offsets of the outermost value, without white space around it. */
+  /** Offset of the outermost value. The next member is the offset after it. */
   readonly start: number;
   readonly end: number;
-  /** In the order of the text, including duplicates. Empty unless the outermost value is an object. */
+  /** Members in the order of the text, duplicates included. Empty unless the outermost value is an object. */
   readonly members: readonly JsonMember[];
-  /** Begin and end offsets of each value with more than `LONG_BYTES`, sorted by begin. `JsonReader` skips these values in one step. */
+  /** Begin and end offset of each value of more than `LONG_BYTES`, sorted by begin. `JsonReader` skips such a value in one step. */
   readonly longValues: readonly number[];
 }
 
-/** The text is not JSON, or exceeds a limit. `offset`: the byte at which this was detected. */
+/** The text is no JSON, or exceeds a limit. `offset`: the byte at which this was found. */
 export class JsonSyntaxError extends NamedError {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -33,10 +33,10 @@ export class JsonSyntaxError extends NamedError {
   }
 }
 
-/** The text exceeds one of `JsonScanLimits`. It might still be JSON. */
+/** The text exceeds one of `JsonScanLimits`, but it may be JSON. */
 export class JsonLimitError extends JsonSyntaxError {}
 
-/** The scan takes more than `JsonScanLimits.stepsMax` steps. The text may be JSON. */
+/** The scan takes more steps than `JsonScanLimits.stepsMax`, but the text may be JSON. */
 export class JsonStepsError extends NamedError {
   constructor(stepsMax: number) {
     super(`scanning the text takes more than ${stepsMax} steps`);
@@ -44,37 +44,37 @@ export class JsonStepsError extends NamedError {
 }
 
 export interface JsonScanLimits {
-  /** Maximum depth. Deeper nesting would overflow the stack of recursive parsers that read the text later. */
+  /** Maximum depth. Later, recursive parsers read the text, and deeper nesting would overflow their stack. */
   readonly depthMax: number;
-  /** Maximum number of values at any depth. A parser needs up to 400 bytes for each, and the process dies if the heap overflows. */
+  /** Maximum number of values at any depth. A parser needs up to 400 bytes for each, and a process whose heap overflows dies. */
   readonly valuesMax: number;
   /** Maximum number of members in the outermost object. */
   readonly membersMax: number;
   /**
-   * Maximum number of steps, which bounds the parsing time; absent: none. An escape is one step, a value four, and a long key one per 8
+   * Maximum number of steps, which limits the time; absent: none. An escape takes one step, a value four, and a long key one for every 8
    * bytes. Other bytes cost little, because several are scanned at a time.
    */
   readonly stepsMax?: number;
 }
 
-/** More than clients send: 300,000 token ids for embeddings, or tool schemas with twenty levels. */
+/** Default limits: more than clients send, such as 300,000 token ids for embeddings, or tool schemas with twenty levels. */
 export const defaultJsonScanLimits: JsonScanLimits = { depthMax: 256, valuesMax: 2 ** 20, membersMax: 10_000 };
 
-/** Parsing a value takes this many times as long as scanning an escape. */
+/** Steps of a value: parsing one takes this many times as long as scanning an escape. */
 const VALUE_STEPS = 4;
-/** Comparing this many bytes of a key takes as long as scanning an escape. Short keys are included in the steps of their values. */
+/** Bytes of a key per step: comparing them takes as long as scanning an escape. The steps of a value include a short key. */
 const KEY_STEP_BYTES = 8;
 const SHORT_KEY_BYTES = 64;
 
-/** Number of bytes of a string that are read one by one. For longer strings, reading four bytes at a time is faster. */
+/** Up to this many bytes of a string are read one by one; for longer strings, reading four at a time is faster. */
 const SHORT_BYTES = 32;
 
-/** Scanning a value of this size takes about as long as looking up its end. */
+/** Scanning a value of this size takes about as long as finding its end in a list. */
 const LONG_BYTES = 32;
-/** Maximum length of `longValues`. Further long values are not recorded. */
+/** Maximum length of `longValues`. Further long values are not listed. */
 const LONG_PLACES_MAX = 2 ** 17;
 
-/** Declared here, because loops that read a constant from another file take longer. */
+/** Copied to this file, because loops that read a constant of another file take longer. */
 const SPECIAL = SPECIAL_BYTES;
 
 const FIRSTS: Readonly<Record<string, JsonKind>> = {
@@ -115,19 +115,19 @@ export function scanJson(
 }
 
 class JsonScanner {
-  /** The bytes up to the end of the text. */
+  /** The bytes of the text, up to its end. */
   readonly #bytes: Buffer;
   readonly #end: number;
-  /** View of `#bytes` as 32-bit integers, from offset `#firstWord` on, for the search in long strings. */
+  /** View of `#bytes` as 32-bit integers, from offset `#firstWord` on, to search long strings. */
   #words: Int32Array | null = null;
   #firstWord = 0;
   readonly #limits: JsonScanLimits;
   #values = 0;
-  /** Steps so far, without those of values. */
+  /** Steps so far, except for those of values. */
   #steps = 0;
   readonly #stepsMax: number;
   readonly #longValues: number[] = [];
-  /** For each open container, the innermost last: the index in `#longValues` where its end will be stored. */
+  /** For each open container, the innermost last: the index in `#longValues` at which its end will be stored. */
   readonly #places: number[] = [];
 
   constructor(bytes: Buffer, end: number, limits: JsonScanLimits) {
@@ -170,11 +170,11 @@ class JsonScanner {
     }
   }
 
-  /** Reads a value within `outerDepth` containers and returns its end. Iterative, so that nesting uses no stack. */
+  /** Reads a value that is inside of `outerDepth` containers, and returns its end. It is iterative, so that nesting uses no stack. */
   #value(start: number, outerDepth: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
-    /** Closing bytes of the open containers, the innermost last. */
+    /** Closing bytes of the open containers, the innermost one last. */
     const open: number[] = [];
     const places = this.#places;
     const long = this.#longValues;
@@ -207,7 +207,7 @@ class JsonScanner {
         at = this.#scalar(at);
         if (at - begin > LONG_BYTES && long.length < LONG_PLACES_MAX) long.push(begin, at);
       }
-      // A value has ended. Closes the containers that end here, or continues with the next value of the innermost one.
+      // A value has ended: closes all containers that end here, or continues with the next value of the innermost one.
       for (;;) {
         const closing = open[open.length - 1];
         if (closing === undefined) {
@@ -221,7 +221,7 @@ class JsonScanner {
           const place = places.pop()!;
           if (place !== NONE) {
             long[place] = at;
-            // A short value contains no long values.
+            // A short value cannot contain a long one.
             if (at - long[place - 1]! <= LONG_BYTES) long.length -= 2;
           }
           continue;
@@ -230,7 +230,7 @@ class JsonScanner {
         if (closing === CLOSE_BRACE) {
           at = this.#afterColon(this.#key(at));
         } else {
-          // Fast path for vectors and token ids: numbers before another value.
+          // Fast path for vectors and token ids: numbers that another value follows.
           let next = wholeNumberEnd(bytes, at);
           while (next !== NONE && bytes[next] === COMMA && values < most) {
             values++;
@@ -309,7 +309,7 @@ class JsonScanner {
     return start + 6;
   }
 
-  /** Reads a number that is invalid, or that ends with the text. */
+  /** Reads a number that is invalid or ends with the text. */
   #number(start: number): number {
     const number = new NumberReader();
     number.begin(this.#bytes[start]!);
@@ -353,7 +353,7 @@ class JsonScanner {
   }
 }
 
-/** The kind of a value by its first byte; `null` for bytes with which no value begins. */
+/** Kind of a value by its first byte; `null` for bytes with which no value begins. */
 export const KINDS: readonly (JsonKind | null)[] = Array.from({ length: 256 }, (_, byte) => {
   const first = String.fromCharCode(byte);
   if (/[-\d]/.test(first)) return 'number';

@@ -1,4 +1,4 @@
-/** Parses JSON strings as bytes. Measure changes with `bench/json-scan.ts`: these functions run in hot loops. */
+/** This file parses JSON strings as bytes. Its functions run in hot loops, so measure changes with `bench/json-scan.ts`. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
@@ -10,21 +10,21 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NONE = -1;
 
-/** 1 for bytes that end plain text in a string. Three comparisons per byte were slower on prose with many escapes. */
+/** For each byte value: 1 if it ends plain text in a string. Three comparisons per byte were slower on prose with many escapes. */
 export const SPECIAL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === QUOTE || byte === BACKSLASH || byte < 0x20 ? 1 : 0,
 );
-/** Number of bytes that are read one by one. For longer texts, reading four bytes at a time is faster. */
+/** Up to this many bytes are read one by one; for longer text, reading four at a time is faster. */
 const SHORT_BYTES = 32;
 const NO_WORDS: Int32Array = new Int32Array(0);
 
-/** Finds the ends of plain text, chunk by chunk. */
+/** Finds the ends of plain text in a series of chunks. */
 export class PlainTexts {
   /** View of the chunk as 32-bit integers, from offset `#firstWord` on. */
   #words = NO_WORDS;
   #firstWord = NONE;
 
-  /** Returns the offset of the first byte from `start` on that is not plain text, or the end of the chunk. */
+  /** Returns the offset of the first byte from `start` on that is not plain text; the end of the chunk if there is none. */
   endFrom(chunk: Buffer, start: number): number {
     const near = Math.min(chunk.length, start + SHORT_BYTES);
     let at = start;
@@ -38,14 +38,14 @@ export class PlainTexts {
     return skipPlain(chunk, this.#words, this.#firstWord, at);
   }
 
-  /** Call this before the next chunk. */
+  /** Releases the chunk. Must be called before the next chunk. */
   letGo(): void {
     this.#words = NO_WORDS;
     this.#firstWord = NONE;
   }
 }
 
-/** Like `PlainTexts.endFrom`. `words`: view of the chunk as 32-bit integers, from offset `firstWord` on. */
+/** Like `PlainTexts.endFrom`. `words`: the chunk as 32-bit integers, from offset `firstWord` on. */
 export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, start: number): number {
   const end = chunk.length;
   let at = start;
@@ -53,7 +53,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
     if (SPECIAL_BYTES[chunk[at]!] === 1) return at;
     at++;
   }
-  // Four bytes at a time. Subtracting n sets the top bit of bytes below n. Flipping bit 1 first brings the quote below 0x21, unlike 0x20 and 0x21.
+  // Four bytes at a time. Subtracting n sets the top bit of bytes below n. Flipping bit 1 brings the quote below 0x21, unlike 0x20, 0x21.
   let word = (at - firstWord) >> 2;
   while (word < words.length) {
     const bytes = words[word]!;
@@ -67,7 +67,7 @@ export function skipPlain(chunk: Buffer, words: Int32Array, firstWord: number, s
   return at;
 }
 
-/** Returns the end of the escape whose backslash is at `start`; `NONE` if it is invalid or may continue in the next chunk. */
+/** Returns the end of the escape whose backslash is at `start`; `NONE` if it is invalid, or may continue in the next chunk. */
 export function wholeEscapeEnd(chunk: Buffer, start: number): number {
   if (start + 6 > chunk.length) return NONE;
   const letter = chunk[start + 1]!;
@@ -80,7 +80,7 @@ export function isHexDigit(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
-/** Whether a byte may follow a backslash; `u` is handled separately. */
+/** Whether a byte can follow a backslash. `u` is handled elsewhere. */
 export function isEscapeLetter(byte: number): boolean {
   switch (byte) {
     case QUOTE:
@@ -97,27 +97,27 @@ export function isEscapeLetter(byte: number): boolean {
   }
 }
 
-/** `name` must be ASCII. */
+/** Whether `bytes[start, end)` equals a name, which must be ASCII. */
 export function hasBytes(name: string, bytes: Buffer, start: number, end: number): boolean {
   if (name.length !== end - start) return false;
   for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
 }
 
-/** `bytes[start, end)` must be the content of a valid string, without quotes. */
+/** Decodes `bytes[start, end)`, which must be the content of a valid string, without quotes. */
 export function decodeString(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** 1 for bytes that end a number or a literal. */
+/** For each byte value: 1 if it ends a number or a literal. */
 const ENDS_WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte <= SPACE || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? 1 : 0,
 );
 
 /**
- * Returns the offset of the comma or brace after a member whose key ends at `start`. `NONE`: more bytes are needed, or the value is not a
- * number, a literal, or a string without escapes.
+ * Returns the offset of the comma or brace after a member whose key ends at `start`. `NONE`: more bytes are necessary, or the value is no
+ * number, literal, or string without escapes.
  */
 export function plainMemberEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== COLON) return NONE;
@@ -136,7 +136,7 @@ export function plainMemberEnd(bytes: Buffer, start: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_BRACE ? at : NONE;
 }
 
-/** Returns the end of a number, a literal, or a string without escapes; otherwise the end of the bytes. */
+/** Returns the end of a number, a literal, or a string without escapes; for other values, the end of the bytes. */
 export function tokenEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   if (bytes[start] === QUOTE) {
@@ -147,7 +147,7 @@ export function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The name is `bytes[start, end)`. */
+/** Finds the entry with the name `bytes[start, end)`. */
 export function findNamed<Named extends { readonly name: Buffer }>(
   named: readonly Named[],
   bytes: Buffer,

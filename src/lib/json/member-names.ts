@@ -1,13 +1,13 @@
 import { foldedName } from '../folded-name.ts';
 import { decodeString } from './json-string.ts';
 
-/** Member names to search for in the bytes of a JSON text. `*name` matches every member whose name ends with `name`; exact matches win. */
+/** Member names to find in the bytes of a JSON text. `*name` matches every name that ends with `name`; exact matches take precedence. */
 export class MemberNames {
-  /** All instances. Tests generate bodies from them. */
+  /** All instances, from which tests generate bodies. */
   static readonly all: MemberNames[] = [];
   readonly names: readonly string[];
   readonly #folded: readonly string[];
-  /** A hash table with linear probing. Maps the case-folded names that do not begin with `*` to their indexes in `names`. */
+  /** A hash table with linear probing. It maps names without `*` in folded form to their indexes in `names`. */
   readonly #slots: Int16Array;
   /** Indexes of the names that begin with `*`. */
   readonly #suffixes: readonly number[];
@@ -27,7 +27,7 @@ export class MemberNames {
     }
   }
 
-  /** Returns the index of the name with the same folded form as the bytes between two quotes; -1 if there is none. */
+  /** Returns the index of the name with the same folded form as the bytes between two quotes; -1: none. */
   find(bytes: Buffer, start: number, end: number): number {
     let length = 0;
     let slot = 0;
@@ -63,7 +63,7 @@ const SLOTS_PER_NAME = 3;
 const HASH_BITS = 0x3fffffff;
 
 const FOLDED_BYTES_MAX = 64;
-/** The folded bytes of the current comparison. Shared, because a comparison is never interrupted. */
+/** Folded bytes of the current comparison. All comparisons share them, because none is interrupted. */
 const folding = new Uint8Array(FOLDED_BYTES_MAX);
 
 /** Whether the first `length` bytes of `folding` end with a name. */

@@ -3,7 +3,7 @@ import { parseJson } from './json.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Returns the string that begins at an offset, as bytes if it has no escapes; `null` if no string begins there. */
+/** Returns the string at an offset, as bytes if it has no escapes; `null` if no string begins there. */
 export function stringAt(bytes: Buffer, start: number): Buffer | string | null {
   if (start === -1 || bytes[start] !== QUOTE) return null;
   const end = stringEnd(bytes, start + 1);
@@ -14,11 +14,11 @@ export function stringAt(bytes: Buffer, start: number): Buffer | string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Offset of the closing quote, or -1. */
+/** Returns the offset of the closing quote; -1: none. */
 function stringEnd(bytes: Buffer, start: number): number {
   const quote = bytes.indexOf(QUOTE, start);
   if (quote === -1 || bytes[quote - 1] !== BACKSLASH) return quote;
-  // Slow path. It is rare: encrypted content of providers is base64, which has no escapes.
+  // Slow path, which is rare: encrypted content of providers is base64, without escapes.
   let at = start;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at < bytes.length ? at : -1;

@@ -1,4 +1,4 @@
-/** Parses lines and fields of a `text/event-stream` as bytes (WHATWG, "Parsing an event stream"). Lines end with LF, CR or CRLF. */
+/** This file parses lines and fields of a `text/event-stream` as bytes (WHATWG, "Parsing an event stream"). Lines end in LF, CR or CRLF. */
 
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -7,18 +7,18 @@ const SPACE = 0x20;
 const EVENT = Buffer.from('event');
 const DATA = Buffer.from('data');
 
-/** A longer name is truncated. All known names are shorter. */
+/** Maximum length of an event name; a longer one is truncated. All known names are shorter. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * Iterates over lines. Searches for LF and CR separately: lines can be megabytes long and most streams have no CR, so reading byte by byte
- * would take ten times as long.
+ * Iterates over lines. It searches for LF and CR separately: lines can be megabytes long and most streams have no CR, so reading byte by
+ * byte would take ten times as long.
  */
 export class Lines {
   readonly #bytes: Buffer;
   #lf = -1;
   #cr = -1;
-  /** Offsets: of the current line, of its line end (or the end of the bytes), and of the next line. */
+  /** Offset of the current line. The next fields are the offsets of its end and of the next line. */
   start = 0;
   end = 0;
   next: number;
@@ -34,7 +34,7 @@ export class Lines {
     const bytes = this.#bytes;
     const start = this.next;
     if (start >= bytes.length) return false;
-    // `>>> 0` turns -1 (not found) into a number greater than every offset.
+    // `>>> 0` turns -1 (not found) into a number that is greater than every offset.
     if (this.#lf < start) this.#lf = bytes.indexOf(LF, start) >>> 0;
     if (this.#cr < start) this.#cr = bytes.indexOf(CR, start) >>> 0;
     this.start = start;
@@ -43,7 +43,7 @@ export class Lines {
     return true;
   }
 
-  /** Returns the offset of the value if the line has this field, or -1. */
+  /** Returns the offset of the value if the line has this field; otherwise -1. */
   valueStart(field: Buffer): number {
     const bytes = this.#bytes;
     if (!startsWith(bytes, this.start, field)) return -1;
@@ -54,19 +54,19 @@ export class Lines {
   }
 }
 
-/** Bytes, because an event can contain a large image, or millions of lines. A single line of data is not copied. */
+/** Fields of an event as bytes, because it can have a large image or millions of lines. A single line of data is not copied. */
 export interface EventFields {
-  /** Of the last `event` field; `null` if there is none. */
+  /** Value of the last `event` field; `null`: there is none. */
   readonly name: string | null;
-  /** The `data` lines joined with LF; `null` if there are none. */
+  /** All `data` lines joined with LF; `null`: there are none. */
   readonly data: Buffer | null;
 }
 
-/** `event` may be the beginning of an event, in which the last line is incomplete. */
+/** Parses an event. It may be only the beginning of one, with an incomplete last line. */
 export function eventFields(event: Buffer): EventFields {
   let name: string | null = null;
   let data: Buffer | null = null;
-  /** Allocated for the second line of data. Never longer than the event. */
+  /** Allocated for the second line of data; never longer than the event. */
   let joined: Buffer | null = null;
   let joinedBytes = 0;
   const lines = new Lines(event);
@@ -94,7 +94,7 @@ export function eventFields(event: Buffer): EventFields {
   return { name, data: joined === null ? data : joined.subarray(0, joinedBytes) };
 }
 
-/** Whether any complete event has data. Skips a byte order mark at the start of each event, so that grouping does not matter. */
+/** Whether any complete event has data. A byte order mark at the start of each event is skipped, so that grouping does not matter. */
 export function holdsData(events: Buffer): boolean {
   const lines = new Lines(events);
   let beginsEvent = true;
@@ -107,13 +107,13 @@ export function holdsData(events: Buffer): boolean {
   return false;
 }
 
-/** A loop, because a call of `compare` costs more than comparing a few bytes. */
+/** A loop, because calling `compare` costs more than comparing a few bytes. */
 export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
   return true;
 }
 
-/** Returns the offset after a byte order mark, or `at` if there is none. */
+/** Returns the offset after a byte order mark; `at` if there is none. */
 export function behindByteOrderMark(bytes: Buffer, at: number): number {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? at + 3 : at;
 }

@@ -1,49 +1,49 @@
 import { createYoungGarbageCollector } from '../young-garbage.ts';
 import { CR, LF, Lines } from './event-fields.ts';
 
-/** Receives the events of a stream: all its bytes, unchanged and in order. */
+/** Receives the events of a stream: all of its bytes, unchanged and in order. */
 export interface SseSink {
-  /** One or more complete events with their empty lines. The bytes are valid only during the call. */
+  /** Receives one or more complete events with their empty lines. The bytes are valid only during the call. */
   events(bytes: Buffer): void;
-  /** A part of an event that is too large to be buffered. The parts arrive in order, without other events in between. */
+  /** Receives a chunk of an event that is too large to be kept. Its chunks arrive in order, without other events in between. */
   oversize(bytes: Buffer, isLast: boolean): void;
-  /** Whether a large event must be buffered, according to its beginning. Absent: large events are never buffered. */
+  /** Whether a large event must be kept, judged by its beginning. Absent: large events are never kept. */
   isNeededWhole?(beginning: Buffer): boolean;
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Maximum size of an event that is always buffered. Parts of a larger one are passed on, unless the sink needs it complete. */
+/** Maximum size of an event that is always kept until complete. A larger one is passed on in chunks, unless the sink needs all of it. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
-/** Maximum size of an event that the sink needs complete: a terminal event can repeat the output, or contain an image. */
+/** Maximum size of an event that the sink needs as a whole: a terminal event can repeat the output, or contain an image. */
 export const NEEDED_EVENT_BYTES_MAX = 64 * 1024 * 1024;
-/** Blocks of an event, which is not copied as it grows. Sockets use buffers of the same size, so both reuse each other's memory. */
+/** Size of the blocks of an event, which is not copied as it grows. Sockets use buffers of the same size, so both reuse memory. */
 const BLOCK_BYTES = 64 * 1024;
-/** Larger events are joined in a separate memory mapping instead of the heap. */
+/** Maximum size of an event that is joined in the heap. A larger one gets a memory mapping of its own. */
 const UNMAPPED_BYTES_MAX = 16 * 1024 * 1024;
-/** glibc allocates up to 32 MiB from its heap, which stays resident. Larger sizes get a mapping with only the written pages resident. */
+/** Minimum size of a mapping, of which only written pages are resident. glibc takes up to 32 MiB from its heap, which stays resident. */
 const MAPPED_BYTES_MIN = 33 * 1024 * 1024;
-/** Collects chunks that were copied into blocks, and joined events. */
+/** Frees chunks that were copied into blocks, and events that were joined. */
 const collectCopied = createYoungGarbageCollector();
-/** Size of the beginning that is passed to `isNeededWhole`. */
+/** Size of the beginning of an event that `isNeededWhole` gets. */
 const BEGINNING_BYTES = 1024;
 
 /** Splits a `text/event-stream` into events without changing a byte. Chunks may be split anywhere, even within a CRLF or a character. */
 export class SseSplitter {
   readonly #sink: SseSink;
   readonly #eventBytesMax: number;
-  /** An incomplete event: full blocks, then `#lastBytes` bytes of `#lastBlock`. Many tiny chunks would take 100 times the memory. */
+  /** An incomplete event: full blocks, then `#lastBytes` bytes of `#lastBlock`. A list of tiny chunks would take 100 times the memory. */
   #blocks: Buffer[] = [];
   #lastBlock: Buffer = NO_BYTES;
   #lastBytes = 0;
   /** Size of the incomplete event, without unused capacity. */
   keptBytes = 0;
-  /** Maximum size of the current event, which is greater if the sink needs it complete. */
+  /** Maximum size of the current event. It is greater if the sink needs the event as a whole. */
   #keptBytesMax: number;
   #isOversize = false;
   #isLineEmpty = true;
   #isAfterCr = false;
-  /** Whether the last CR ended an empty line. A following LF then belongs to the same event. */
+  /** Whether the last CR ended an empty line. An LF after it then belongs to the same event. */
   #isCrBoundary = false;
 
   constructor(sink: SseSink, eventBytesMax = EVENT_BYTES_MAX) {
@@ -58,7 +58,7 @@ export class SseSplitter {
     if (wholeEnd > 0) {
       const whole = wholeEnd === chunk.length ? chunk : chunk.subarray(0, wholeEnd);
       if (this.#isOversize) {
-        // Ends the part at the end of the large event, so that the sink gets the complete events after it.
+        // Ends the chunk where the large event ends, so that the sink gets the complete events after it.
         const giantEnd = eventEnds(whole, isAtEmptyLine)[0]!;
         this.#sink.oversize(whole.subarray(0, giantEnd), true);
         this.#isOversize = false;
@@ -73,7 +73,7 @@ export class SseSplitter {
     if (wholeEnd < chunk.length) this.#keep(chunk.subarray(wholeEnd));
   }
 
-  /** Whether the passed-on bytes end with a complete event, so that the caller can insert something. */
+  /** Whether the bytes that were passed on end with a complete event. The caller can then insert something. */
   get isBetweenEvents(): boolean {
     return !this.#isOversize;
   }
@@ -96,7 +96,7 @@ export class SseSplitter {
 
   #append(bytes: Buffer): void {
     if (this.keptBytes === 0) {
-      // The subarray has no free capacity, so nothing is written into the chunk.
+      // The subarray has no free capacity, so nothing is ever written into the chunk.
       this.#lastBlock = bytes;
       this.#lastBytes = bytes.length;
     } else {
@@ -149,7 +149,7 @@ export class SseSplitter {
     return first.subarray(0, Math.min(this.keptBytes, BEGINNING_BYTES));
   }
 
-  /** Returns the offset after the last empty line of the chunk, or 0. Updates the line state for the next chunk. */
+  /** Returns the offset after the last empty line in the chunk; 0: none. Updates the state for the next chunk. */
   #lastBoundary(chunk: Buffer): number {
     const { length } = chunk;
     if (length === 0) return 0;
@@ -159,7 +159,7 @@ export class SseSplitter {
       this.#isCrBoundary = false;
       return length;
     }
-    // An LF that completes a CRLF belongs to the previous line, which may have been empty.
+    // An LF that completes a CRLF belongs to the line before, which may have been empty.
     const start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
     let isEmptyLine = this.#isCrBoundary;
     let boundary = isEmptyLine ? start : 0;
@@ -175,7 +175,7 @@ export class SseSplitter {
   }
 }
 
-/** Joins blocks, and frees all except the first, which may be a chunk of the caller. */
+/** Joins blocks, and frees all of them except the first, which can be a chunk of the caller. */
 function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   collectCopied(sizeBytes);
   const isMapped = sizeBytes > UNMAPPED_BYTES_MAX;
@@ -188,7 +188,7 @@ function joined(blocks: readonly Buffer[], sizeBytes: number): Buffer {
   return whole.subarray(0, sizeBytes);
 }
 
-/** Splits complete events. An empty line between two events, or an LF whose CR ended the previous events, is a separate element. */
+/** Splits complete events. Elements of their own are an empty line between events, and an LF whose CR ended the previous events. */
 export function* eachEvent(run: Buffer): Generator<Buffer> {
   let start = 0;
   for (const end of eventEnds(run, true)) {

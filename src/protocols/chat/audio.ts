@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { stateKey } from '../state-references.ts';
 
-/** Returns keys of the audio outputs in a response. Later calls can refer to audio by id and then need the same provider. */
+/** Returns continuation keys for the audio in a response. A later call can refer to it by id and then needs the same provider. */
 export function audioKeys(choices: unknown): string[] {
   if (!Array.isArray(choices)) return [];
   return choices.flatMap((choice: unknown) => {

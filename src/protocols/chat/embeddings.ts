@@ -14,7 +14,7 @@ const reading = responseReading(PASS_THROUGH_MEMBERS, (response) => {
   return inputTokens === null ? null : { ...noUsage, inputTokens };
 });
 
-/** The format of Cohere, which returns lists by type: `{"embeddings":{"float":[[…]]}}`. */
+/** How Cohere returns embeddings: lists by type, as in `{"embeddings":{"float":[[…]]}}`. */
 const BY_TYPE = { outer: { embeddings: ['embeddings'] }, places: [], items: { embeddings: [] } };
 
 const hasEmbeddings = (response: ReadResponse): boolean =>

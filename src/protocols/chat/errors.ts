@@ -10,7 +10,7 @@ export interface ChatErrorBody {
   };
 }
 
-/** Error format of the endpoints for plan usage and balance (contract, section 7): the chat format without `param`. */
+/** Error format of the plan usage and balance endpoints (contract, section 7): the chat format without `param`. */
 interface UsageErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly type: string };
 }
@@ -43,7 +43,7 @@ export const cohereEnvelope: Envelope<CohereErrorBody> = {
   render: ({ message }, id) => ({ id, message }),
 };
 
-/** Chat streams have no event names, not even for errors. */
+/** Chat streams have no event names, so neither have errors in them. */
 export const chatStreamError: RenderStreamError = (error) => `data: ${JSON.stringify(renderChat(error))}\n\n`;
 
 function chatType(error: GatewayError): string {

@@ -4,7 +4,7 @@ import type { MediaTokens } from '../metering/usage-facts.ts';
 import { compilePaths } from '../metering/written-paths.ts';
 import { WrittenText } from '../metering/written-text.ts';
 
-/** Audio and images in chat responses: base64 in `audio.data`, `image_url` objects in `images` (OpenRouter, LiteLLM) or content parts. */
+/** Media in chat responses: base64 in `audio.data`, `image_url` objects in `images` (OpenRouter, LiteLLM), or content parts. */
 interface ChatMedia {
   add(choices: unknown): void;
   addPart(part: Buffer, isLast: boolean): void;
@@ -19,7 +19,7 @@ const ADDRESS_OF_DATA = Buffer.from(';base64,');
 export function chatMedia(format: string | null): ChatMedia {
   let audioBytes = 0;
   let pictures = 0;
-  /** Images with an index in their choice. The index identifies repeats: some relays send all images again in the last event. */
+  /** Choice and index of each image, to recognize repeats: some relays send all images again in the last event. */
   const placed = new Set<string>();
   let large: LargeEvent | null = null;
 
@@ -69,7 +69,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Measures an event of more than 1 MiB chunk by chunk. The first chunk determines its kind of media. */
+/** An event of more than 1 MiB, which is measured in chunks. The first chunk determines its kind of media. */
 class LargeEvent {
   readonly #audio: WrittenText | null;
   readonly #hasPictures: boolean;

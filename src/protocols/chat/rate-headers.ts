@@ -14,7 +14,7 @@ function headersOf(what: string, left: RateLeft | null, nowMs: number): Record<s
   };
 }
 
-/** Formats a duration as chat-style vendors do: `120ms`, `12s`, `6m0s`, `1h0m5s`. Above a second it is rounded up to whole seconds. */
+/** Formats a duration as chat-style vendors do: `120ms`, `12s`, `6m0s`, `1h0m5s`. From one second on, it is rounded up to seconds. */
 export function durationText(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${ms}ms`;
   const seconds = Math.ceil(ms / 1_000);

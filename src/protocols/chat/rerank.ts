@@ -2,7 +2,7 @@ import type { ResponseReading } from '../metering/response.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { firstCount, PASS_THROUGH_MEMBERS } from './token-counts.ts';
 
-/** Reads rerank responses of all vendors. The quantity on which the price is based (tokens or search units) is required. */
+/** Reads rerank responses of all vendors. They must contain the quantity that is charged: tokens or search units. */
 export const rerankResponse: ResponseReading = {
   keep: PASS_THROUGH_MEMBERS,
   count: ['results', 'data'],

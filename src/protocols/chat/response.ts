@@ -13,10 +13,10 @@ import { readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT } from './written.ts';
 
 export interface ChatResponseOptions {
-  /** Whether the response can contain audio, which later calls can refer to by id. */
+  /** Whether the response can contain audio, to which later calls can refer by id. */
   readonly hasAudio?: boolean;
   readonly audioFormat?: string | null;
-  /** Whether the request asks for a web search by other means than a tool. */
+  /** Whether the request asks for a web search other than by a tool. */
   readonly asksForSearch?: boolean;
   readonly offersTools?: boolean;
   readonly outputTokensMax?: number;
@@ -76,7 +76,7 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** Choices are parsed only if they contain a tool marker; few responses do. */
+/** Parses choices only if they contain the mark of a tool, which few responses do. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
   for (const name of RESULT_MEMBERS) {

@@ -6,8 +6,8 @@ interface SeparateTokens {
 }
 
 /**
- * Reads tokens that Perplexity counts outside of the totals (https://docs.perplexity.ai/getting-started/pricing). For other vendors,
- * `reasoning_tokens` is a share of the completion or of the total.
+ * Reads tokens that Perplexity does not include in the totals (https://docs.perplexity.ai/getting-started/pricing). For other vendors,
+ * `reasoning_tokens` is a part of the completion or of the total.
  */
 export function readSeparateTokens(usage: Readonly<Record<string, unknown>>): SeparateTokens | null {
   // Fast path for nearly all calls.

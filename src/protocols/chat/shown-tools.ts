@@ -3,16 +3,16 @@ import type { MarkedMember } from '../../lib/json/json-captured-members.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 import { ShownUses, type ToolUses, toolUnit } from '../metering/tool-uses.ts';
 
-/** Uses of provider tools that a chat response shows but its usage does not count. Vendors bill them. */
+/** Uses of provider tools that the content of a chat response shows. Vendors bill them, but the usage does not count them. */
 interface ShownTools {
   add(response: Readonly<Record<string, unknown>>): void;
-  /** Whether an event that contains the marker can show a new tool use. */
+  /** Whether an event with this mark can show another tool use. */
   isRelevant(event: Buffer, mark: Buffer): boolean;
   uses(): ToolUses;
 }
 
 export const RESULT_MEMBERS: readonly string[] = [
-  // Zhipu.
+  // Member with search results at Zhipu.
   'web_search',
   // DashScope and Hunyuan: an object that contains the list.
   'search_info',
@@ -22,9 +22,9 @@ export const RESULT_MEMBERS: readonly string[] = [
   // Volcengine Ark, for bots that search.
   'references',
 ];
-/** Type of an annotation that cites a page (OpenAI, OpenRouter). */
+/** Type of an annotation that cites a web page (OpenAI, OpenRouter). */
 const CITATION = 'url_citation';
-/** Member with the tools that ran and their results (Groq). */
+/** Groq's member with the tools that ran and their results. */
 const EXECUTED = 'executed_tools';
 const CALLS = Buffer.from('"tool_calls"');
 const RUNS = Buffer.from(`"${EXECUTED}"`);
@@ -43,12 +43,12 @@ export const MARKED_CHOICES_WITH_CALLS: MarkedMember = {
   marks: new MemberNames(...SHOWN_IN_CHOICES, 'tool_calls'),
 };
 
-/** Types of tool calls that the client runs, unless the tool has the name of a provider tool. */
+/** Types of calls to a tool that the client runs, unless the tool has the name of a provider tool. */
 const CLIENT_TYPES: readonly unknown[] = [undefined, null, '', 'function', 'custom'];
-/** Names of provider tools of Moonshot and MiniMax. Clients cannot give these names to their functions. */
+/** Names of provider tools at Moonshot and MiniMax. Functions of clients cannot have such names. */
 const PROVIDER_NAME = /^(?:\$|plugin_(?=web_search$))(.+)$/;
 
-/** @param readsCalls whether to read tool calls; false if the request offers no provider tools. Results always count. */
+/** @param readsCalls false if the request offers no provider tools, so that calls are not read; results always count */
 export function shownTools(readsCalls = true): ShownTools {
   const calls = new ShownUses();
   let hasResults = false;
@@ -70,7 +70,7 @@ export function shownTools(readsCalls = true): ShownTools {
   }
 
   function isRelevant(event: Buffer, mark: Buffer): boolean {
-    // Only the first chunk of a call contains its name.
+    // The name of the tool is only in the first chunk of a call.
     if (mark === CALLS) return readsCalls && event.includes(NAME);
     return mark === RUNS || !hasResults;
   }
@@ -92,13 +92,13 @@ export function shownTools(readsCalls = true): ShownTools {
     isRelevant,
     uses() {
       const counts = calls.counts();
-      // Results prove one search. A counted call may be the same search, so the maximum counts.
+      // Results prove that at least one search ran. It may be one of the counted calls, so the greater number applies.
       return hasResults ? { ...counts, webSearches: Math.max(counts.webSearches ?? 0, 1) } : counts;
     },
   };
 }
 
-/** Returns the provider tool that was called; `null` if the client runs the tool. */
+/** Returns the provider tool that a call uses; `null` if the client runs the tool. */
 function toolOf(call: Readonly<Record<string, unknown>>): string | null {
   const { type } = call;
   const named = isRecord(call.function) ? call.function.name : null;

@@ -7,7 +7,7 @@ const BLOCK = openMembers({ ...BLOCK_MEMBERS, source: { ...MEDIA, text: 'link' }
 
 const CONTENT: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
-/** The vendor's voices are strings; an object with an id is a voice in the operator's account. */
+/** Predefined voices are strings; an object with an id is a voice in the operator's account. */
 const VOICE: Rule = { text: 'setting', members: openMembers({ id: state('profile') }) };
 
 const MESSAGE = openMembers({
@@ -23,7 +23,7 @@ const MESSAGE = openMembers({
   reasoning_details: 'content',
 });
 
-/** Top-level members that only this protocol documents. */
+/** Top-level members that only this protocol has. */
 const CONTENT_AT_TOP = [
   ...['frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs', 'max_completion_tokens'],
   ...['max_tokens', 'modalities', 'moderation', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty'],

@@ -18,15 +18,15 @@ import { chatToolUses, readChatUsage } from './usage.ts';
 import { COMPLETION_TEXT, streamedChatText } from './written.ts';
 
 /**
- * Chat streams have `data:` lines without event names and end with `[DONE]`. With `include_usage`, only the last chunk has usage, and it
- * has no choices. An error is a chunk with an `error` member, an event named `error`, an object of type `error` (vLLM), or the finish
- * reason `error` (Mistral, OpenRouter).
+ * How to read a chat stream. It has `data:` lines without event names and ends with `[DONE]`. With `include_usage`, only the last chunk has
+ * usage, and no choices. An error is a chunk with an `error` member, an event named `error`, an object of type `error` (vLLM), or the
+ * finish reason `error` (Mistral, OpenRouter).
  */
 export interface ChatStreamOptions extends ChatResponseOptions {
-  /** Whether to remove the chunk that contains only usage, because the gateway asked for it and the client did not. */
+  /** Whether to remove the chunk with only usage: if the gateway asked for it, but not the client. */
   readonly dropsUsageChunk: boolean;
   readonly choices: number;
-  /** Whether the request asks for a service tier. The tier is then read from the first chunk, in case the stream breaks off. */
+  /** Whether the request asks for a service tier. The tier is then read from the first chunk, because the stream may break off. */
   readonly asksForTier?: boolean;
   readonly restate?: RestateUsage | undefined;
 }
@@ -39,7 +39,7 @@ const AUDIO = Buffer.from('"audio"');
 const FINISH = Buffer.from('"finish_reason"');
 const TIER = Buffer.from('"service_tier"');
 const MESSAGE = Buffer.from('"message"');
-/** Only events that contain one of these patterns are parsed. */
+/** Patterns of events that must be parsed. All others are forwarded unread. */
 const MARKERS = [MESSAGE, USAGE, FINISH, ERROR, TIER, AUDIO, DONE, NAMED, ...PICTURE_MARKS, ...TOOL_MARKS];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const MESSAGE_PATTERN = new BytePatterns([MESSAGE]);
@@ -52,7 +52,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   let isUsageFinal = false;
   let hasEnded = false;
   let hasUsageChunk = false;
-  /** Size of the text in a `message`, which some servers send instead of a `delta`. It repeats all earlier text. */
+  /** Size of the text in a `message`, which some servers send in addition to `delta`. It repeats all text. */
   let repeatedTextBytes = 0;
   let hasDeltas = false;
   const finished = new Set<number>();
@@ -66,19 +66,19 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
   const holdsMedia = (bytes: Buffer): boolean =>
     (options.hasAudio === true && bytes.includes(AUDIO)) || PICTURE_MARKS.some((mark) => bytes.includes(mark));
 
-  /** Whether an event with this pattern, which ends at `end`, must be parsed. After the end of the output only usage matters. */
+  /** Whether an event must be parsed because of a pattern in it that ends at `end`. After the end of the output, only usage matters. */
   function isRelevant(bytes: Buffer, marker: Buffer, end: number): boolean {
     const value = valueStart(bytes, end);
-    // Some providers send null until the value is known.
+    // Some providers send null as long as the value is unknown.
     const hasValue = value !== -1 && bytes[value] !== LETTER_N;
     switch (marker) {
       case USAGE:
         return hasValue;
       case FINISH:
-        // Some providers send an empty reason until the choice finishes.
+        // Some providers send an empty reason until the choice is finished.
         return finished.size < options.choices && bytes[value] === QUOTE && bytes[value + 1] !== QUOTE;
       case ERROR:
-        // If no colon follows, `"error"` is a value.
+        // Without a colon after it, `"error"` is not a key but a value.
         return value === -1 || hasValue;
       case TIER:
         return options.asksForTier === true && serviceTier === undefined && hasValue;
@@ -96,7 +96,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   const matters = (run: Buffer): boolean =>
     MARKER_PATTERNS.some(run, (marker, end) => isRelevant(run, MARKERS[marker]!, end));
-  /** Whether an event contains a pattern other than `event:`, which can also occur in text. */
+  /** Whether an event contains another pattern than `event:`, which can also be in text. */
   const hasMore = (event: Buffer): boolean =>
     MARKER_PATTERNS.some(event, (marker, end) => MARKERS[marker] !== NAMED && isRelevant(event, MARKERS[marker]!, end));
 
@@ -133,7 +133,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     const used = chunk.usage ?? (ofGroq === chunk ? usageOfChoices(choices) : ofGroq.usage);
     const meaning = choices.some((choice) => isRecord(choice) && choice.finish_reason === 'error') ? 'error' : 'pass';
     if (!isRecord(used)) {
-      // More tool uses may have appeared since usage was reported.
+      // Reads usage again, because more tool uses may have appeared since it was reported.
       if (usage !== null) usage = readUsage();
       return meaning;
     }
@@ -142,8 +142,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     usage = readUsage();
     const isUsageOnly = choices.length === 0;
     hasUsageChunk ||= isUsageOnly;
-    // Some providers report usage with every chunk, at first as zeros, so it is final only when all choices have finished. Others ignore
-    // `n`, so a chunk with only usage is final once any choice has finished.
+    // Usage with every chunk is final when all choices are finished. Some providers ignore `n`: one suffices for a chunk with only usage.
     const hasFigures = usage !== null && totalTokens(usage) > 0;
     isUsageFinal ||= hasFigures && (finished.size >= options.choices || (isUsageOnly && finished.size > 0));
     return options.dropsUsageChunk && isUsageOnly ? 'drop' : meaning;
@@ -196,13 +195,13 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
     notePart: (part, isLast) => media.addPart(part, isLast),
     continuationKeys: () => [...audio],
     get canEndHere() {
-      // Some compatible providers omit `[DONE]`.
+      // Some compatible providers send no `[DONE]`.
       return finished.size > 0 || hasUsageChunk;
     },
   };
 }
 
-/** Moonshot reports usage in the choice that finishes. */
+/** Returns usage from the choices: Moonshot reports it in the choice that finishes. */
 function usageOfChoices(choices: readonly unknown[]): unknown {
   const choice = choices.find((each) => isRecord(each) && isRecord(each.usage));
   return isRecord(choice) ? choice.usage : undefined;

@@ -6,7 +6,7 @@ export const PASS_THROUGH_MEMBERS = ['usage', 'meta', 'tokens'];
 
 type MemberPath = readonly [string, ...string[]];
 
-/** Returns the first nonzero count, because relays can report zeros, too. A place is a sum of members; the first is required. */
+/** Returns the first count that is not zero, because relays can add zeros. A place is a sum of members, of which the first must exist. */
 export function firstCount(
   response: ReadResponse,
   places: readonly (readonly [MemberPath, ...MemberPath[]])[],

@@ -12,12 +12,12 @@ interface ChatUsageContext {
   readonly serviceTier?: unknown;
   readonly asksForSearch?: boolean;
   readonly shown?: ToolUses;
-  /** Number of rounds at the provider that the response shows outside of usage. */
+  /** Number of rounds at the provider that the response shows, but not its usage. */
   readonly shownRounds?: number;
   readonly outputTokensMax?: number | undefined;
 }
 
-/** Reads chat usage. Prompt and completion include cached, written and reasoning tokens, except if only `total_tokens` includes them. */
+/** Reads chat usage. Prompt and completion include cached, written and reasoning tokens, unless only `total_tokens` includes them. */
 export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): Usage | null {
   if (!isRecord(usage)) return null;
   const statedPrompt = greaterCount(usage.prompt_tokens, usage.input_tokens);
@@ -31,7 +31,7 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   const cache = readCacheCounts(usage, hasOwnDetails ? 'chat' : 'responses');
   const toolUses = chatToolUses(usage, context);
   const separate = readSeparateTokens(usage);
-  // SGLang reports reasoning tokens outside of the details.
+  // SGLang reports reasoning tokens next to the totals rather than in the details.
   const nextToTotals =
     separate === null || separate.separateReasoningTokens > 0 ? 0 : readCount(usage.reasoning_tokens);
   const reasoning = Math.max(readCount(completionDetails.reasoning_tokens) ?? 0, nextToTotals ?? 0);
@@ -47,13 +47,13 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
   // Mistral reports the tier in the usage.
   const servedOn = readTerms({ service_tier: serviceTier ?? usage.service_tier }, ['serviceTier']);
 
-  // Details are limited to their total, so that no token counts twice.
+  // No detail may exceed what is left of its total, so that no token counts twice.
   const input = new Remainder(promptTokens);
   const cachedInputTokens = input.take(cache.read + unstated.unknownTokens);
   const cacheWrite1hTokens = input.take(cache.written1h);
   const cacheWriteTokens = input.take(cache.written - cache.written1h);
   const audioInputTokens = input.take(readCount(promptDetails.audio_tokens));
-  // DashScope counts video frames separately and bills them as images.
+  // DashScope counts video frames separately but bills them as images.
   const imageInputTokens =
     input.take(readCount(promptDetails.image_tokens)) + input.take(readCount(promptDetails.video_tokens));
   const output = new Remainder(outputTokens);
@@ -73,14 +73,14 @@ export function readChatUsage(usage: unknown, context: ChatUsageContext = {}): U
     reasoningTokens: Math.min(reasoning, output.left),
     ...separate,
     ...toolUses,
-    // OpenRouter's totals include tool uses, so a use can count twice. This only raises the bounds of the call.
+    // A tool use in OpenRouter's totals may count twice. This only raises the bounds of the call.
     serverToolUses,
     ...(servedOn && { servedOn }),
     ...(marked.length > 0 && { unexplained: marked }),
   };
 }
 
-/** Returns the greater count. A relay can report both names, one of them as zero. */
+/** Returns the greater of two counts. A relay can report both names, one of them as zero. */
 function greaterCount(own: unknown, other: unknown): number | null | undefined {
   const [count, otherCount] = [readCount(own), readCount(other)];
   if (count === null) return otherCount;
@@ -105,7 +105,7 @@ class Remainder {
   }
 }
 
-/** Models that always search with `web_search_options` report no searches; their vendors bill one per call. */
+/** Counts tool uses. Models that always search with `web_search_options` report no searches, but their vendors bill one per call. */
 export function chatToolUses(
   usage: Readonly<Record<string, unknown>>,
   { asksForSearch = false, shown = {} }: ChatUsageContext,

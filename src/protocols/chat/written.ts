@@ -14,7 +14,7 @@ const REASONING = [
 ];
 const ENCRYPTED = ['reasoning_details[].data'];
 
-/** Roles of messages that the model did not write, such as tool results. */
+/** Roles of messages that the model has not written, such as tool results. */
 const OTHERS: readonly (string | null)[] = ['tool', 'function', 'user', 'system', 'developer'];
 
 const NO_ROLE: readonly (string | null)[] = [null, '', 'null'];
@@ -32,7 +32,7 @@ function pathsIn(message: string): CompiledPaths {
 
 const CHUNK_PATHS = pathsIn('choices[].delta');
 
-/** Selects text that the model wrote. A chunk without a role has the role of the previous chunk. */
+/** Rules that select what the model wrote. A chunk without a role has the role of the chunk before it. */
 export function streamedChatText(): WrittenRules {
   let last: string | null = null;
   return {

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { foldedName } from '../../lib/folded-name.ts';
 
-/** Other names of parameters that determine the price of images. They are refused, because such images would not be charged. */
+/** Other names for parameters that determine the price of images. They are refused, because what they ask for would not be charged. */
 const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
   size: [
     ...['image_size', 'img_size', 'output_size', 'target_size', 'image_resolution', 'output_resolution', 'resolution'],
@@ -19,7 +19,7 @@ const aliases: Readonly<Record<'size' | 'quality' | 'n', readonly string[]>> = {
 
 /** Names that are read only at the top level of a JSON body. */
 const OWN = [...Object.keys(aliases), 'sequential_image_generation', 'sequential_image_generation_options'];
-/** Parameters for which no vendor documents a spelling in forms. */
+/** The names in `OWN` that no vendor documents for forms. */
 const SEQUENCE = OWN.slice(Object.keys(aliases).length);
 
 /** Objects whose members some servers treat as top-level parameters. */

@@ -6,14 +6,14 @@ import { type EditRules, type ImageFamily, MEGABYTE } from './families.ts';
 import { checkFamily } from './family-rules.ts';
 import { editParameters, type ImageParameters, readFormParameters } from './parameters.ts';
 
-/** An image edit (contract 4.6). Only the first bytes of images are kept. */
+/** The form of an image edit (contract 4.6), with only the first bytes of its images. */
 export interface EditForm {
   readonly texts: ReadonlyMap<string, Buffer>;
   readonly images: readonly FormFile[];
   readonly mask: FormFile | null;
 }
 
-/** A file of a form. The format is detected. Width and height are in pixels; `null` if the first bytes do not contain them. */
+/** A file in a form. Its first bytes show its format, and width and height in pixels; `null`: these bytes do not contain them. */
 export interface FormFile {
   readonly sizeBytes: number;
   readonly format: 'png' | 'jpeg' | 'webp' | 'other';
@@ -27,12 +27,12 @@ export const EDIT_IMAGES_MAX = 16;
 
 const MASK_BYTES_BELOW = 4 * MEGABYTE;
 
-/** Maximum bytes of a text part. Known models accept prompts of up to 32,000 characters, which take up to 128,000 bytes in UTF-8. */
+/** Maximum bytes of a text part. A prompt for a known model has at most 32,000 characters, which are at most 128,000 bytes in UTF-8. */
 export const TEXT_PART_BYTES_MAX = 131_072;
 
 type PartKind = 'image' | 'mask' | 'text' | 'listedCount' | 'other';
 
-/** Classifies a part by its name. `other` parts are forwarded unread. */
+/** Returns the kind of a part by its name. `other` parts are forwarded unread. */
 export function partKind(name: string): PartKind {
   if (name === 'image' || name === 'image[]') return 'image';
   if (name === 'mask') return 'mask';
@@ -44,19 +44,19 @@ const readNames = new Map(
   ['prompt', 'image', 'mask', ...Object.keys(editParameters)].map((name) => [foldedName(name), name]),
 );
 
-/** Refuses a name that servers could read as a known one: some ignore case or white space, or read `size[]` and `size.0` as lists. */
+/** Refuses names that some servers read as a known one: they ignore case or white space, or read `size[]` and `size.0` as lists. */
 export function requireOtherName(name: string): void {
   const lax = foldedName(percentDecoded(name).replace(BLANK, '').split(/[[.]/, 1)[0]!);
   const readAs = readNames.get(lax);
   if (readAs !== undefined) {
     const names = readAs === 'image' ? '"image" or "image[]"' : `"${readAs}"`;
-    throw invalidRequest(`The name of a part can be mistaken for "${readAs}". Name it ${names}.`, readAs);
+    throw invalidRequest(`A part has a name that can be mistaken for "${readAs}". Name the part ${names}.`, readAs);
   }
-  // A part with this name sets the charset of all text parts of an HTML form.
+  // This part would set the charset of all text parts of an HTML form.
   if (name === '_charset_') throw invalidRequest('The form must be in UTF-8, without a part "_charset_".', name);
 }
 
-/** White space and control characters, which some parsers remove. */
+/** White space and control characters, which some parsers remove from names. */
 const BLANK = /[\p{C}\p{Z}]+/gu;
 
 function percentDecoded(text: string): string {
@@ -67,10 +67,10 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** Charsets that contain ASCII. Everything that the gateway reads is ASCII, except the prompt. */
+/** Charsets in which ASCII text has the same bytes. Except for the prompt, all text that the gateway reads is ASCII. */
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1']);
 
-/** Refuses a text part with a file name or another charset, because servers read such parts differently. */
+/** Refuses text parts with a file name or an unsupported charset, because servers differ in how they read them. */
 export function requirePlainText({ name, filename, contentType }: PartHead): void {
   if (filename !== null) throw invalidRequest(`The part "${name}" must not have a file name.`, name);
   if (contentType === null) return;
@@ -81,7 +81,7 @@ export function requirePlainText({ name, filename, contentType }: PartHead): voi
   }
 }
 
-/** Reads the number of images in the part `n[]`. Some servers ignore it; the reservation and the maximum charge assume that they do not. */
+/** Reads the number of images from the part `n[]`. Some servers ignore it; reservation and maximum charge assume that they do not. */
 export function readListedCount(bytes: Buffer): number {
   const text = bytes.toString('latin1');
   const isCount = /^[1-9][0-9]?$/.test(text) && Number(text) <= IMAGES_MAX;
@@ -97,7 +97,7 @@ export function tooManyImages(imagesMax = EDIT_IMAGES_MAX): GatewayError {
   return invalidRequest(`The form contains more than ${most}.`, 'image');
 }
 
-/** @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image */
+/** Reads the parameters of a form. @throws GatewayError `invalidRequest` with the invalid part, such as `image[2]` for the third image */
 export function readEdit(form: EditForm): ImageParameters {
   const fields = readFormParameters(editParameters, form.texts);
   checkImageCount(form, EDIT_IMAGES_MAX);
@@ -108,7 +108,7 @@ export function readEdit(form: EditForm): ImageParameters {
   return fields;
 }
 
-/** @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part */
+/** Checks a form. @throws GatewayError `modelLacksOperation` if the model cannot edit images; `invalidRequest` with the invalid part */
 export function checkEdit(fields: ImageParameters, form: EditForm, family: ImageFamily | null): void {
   if (family === null) return;
   if (family.edit === null) {
@@ -140,7 +140,7 @@ function checkMask({ images, mask }: EditForm): void {
   if (!isSizeOf(mask, images[0]!)) throw blamed('mask', 'must have the same size as the first image');
 }
 
-/** Whether the mask can have the size of the image. Cameras store portrait photos rotated, except in PNG. */
+/** Whether a mask matches the size of an image. The photo of a camera can be stored rotated, except in PNG. */
 function isSizeOf(mask: FormFile, image: FormFile): boolean {
   if (image.width === null || image.height === null) return true;
   if (mask.width === image.width && mask.height === image.height) return true;

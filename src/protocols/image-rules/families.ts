@@ -6,20 +6,20 @@ export type ChoiceName = Extract<
   'background' | 'input_fidelity' | 'moderation' | 'output_format' | 'quality' | 'response_format' | 'style'
 >;
 
-/** What a family of image models supports. A family can only narrow the rules of the contract. */
+/** What a family of image models supports. It can only restrict what the contract allows. */
 export interface ImageFamily {
   readonly name: string;
   readonly ids: RegExp;
   /** Maximum length of a prompt, in Unicode code points. */
   readonly promptCharactersMax: number;
   readonly imagesMax: number;
-  /** Supported values by parameter. Empty: the family does not support the parameter. `null`: it supports all values in the contract. */
+  /** Supported values by parameter. Empty: the family does not have this parameter. `null`: all values of the contract. */
   readonly values: Readonly<Record<ChoiceName, readonly string[] | null>>;
   /** Supported sizes: the `named` ones, and all within `limits`. `null`: unknown. */
   readonly sizes: { readonly named: readonly string[]; readonly limits: SizeLimits | null } | null;
   readonly canStream: boolean;
   readonly canCompress: boolean;
-  /** `null`: the family cannot edit images. */
+  /** Rules for edits; `null`: the family cannot edit images. */
   readonly edit: EditRules | null;
 }
 
@@ -30,7 +30,7 @@ export interface EditRules {
   readonly isSquareOnly: boolean;
 }
 
-/** 1 MB of the contract is 2^20 bytes: its body limit of 805 MiB (section 8) is 16 x 50 MiB, a mask of 4 MiB and 1 MiB of other parts. */
+/** A megabyte in the contract is 2^20 bytes: 805 MiB, its limit of a body (section 8), are 16 x 50 MiB, a mask of 4 MiB, and 1 MiB. */
 export const MEGABYTE = 2 ** 20;
 
 /** Limits of gpt-image-2 (vendor's documentation). For gpt-image-2.5 no minimum of pixels is documented. */
@@ -140,7 +140,7 @@ export const imageFamilies: readonly ImageFamily[] = [
     sizes: { named: standardSizes, limits: limitsOf25 },
   },
   {
-    // The vendor documents neither the qualities nor the sizes of these models.
+    // For these models, the vendor documents no qualities and sizes, so all are allowed.
     ...gptImage,
     name: 'newer GPT Image models',
     ids: idsOf('(?:gpt-image-2\\.6-[a-z]+|chatgpt-image-latest)'),
@@ -153,7 +153,7 @@ function idsOf(pattern: string): RegExp {
   return new RegExp(`^(?:[^/]+/)?${pattern}(?:-[0-9]{4}-[0-9]{2}-[0-9]{2})?$`);
 }
 
-/** Returns `null` if the family is unknown; only the general rules of the contract then apply. */
+/** Returns the family of a model; `null` if it is unknown, so that only the contract's rules apply. */
 export function familyOf(modelId: string): ImageFamily | null {
   return imageFamilies.find(({ ids }) => ids.test(modelId)) ?? null;
 }

@@ -34,13 +34,13 @@ export function breachesOf(parameters: ImageParameters, family: ImageFamily): Br
   return breaches;
 }
 
-/** @throws GatewayError `invalidRequest` for the first parameter that the family does not support */
+/** Checks parameters. @throws GatewayError `invalidRequest` for the first one that the family does not support */
 export function checkFamily(parameters: ImageParameters, family: ImageFamily | null): void {
   const first = family === null ? undefined : breachesOf(parameters, family)[0];
   if (first !== undefined) throw invalidRequest(first.message, first.param);
 }
 
-/** Describes the supported sizes as the end of an error message; `null` if the size is supported. */
+/** Returns the supported sizes as the end of an error message; `null` if the given size is supported. */
 function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   if (sizes === null || sizes.named.includes(text)) return null;
   const named = `one of ${sizes.named.join(', ')}`;
@@ -51,7 +51,7 @@ function expectedSize(text: string, { sizes }: ImageFamily): string | null {
   return problem === null ? null : `WIDTHxHEIGHT with ${problem}`;
 }
 
-/** Counts Unicode code points only if the length in UTF-16 is inconclusive. */
+/** Counts Unicode code points, but only if the length in UTF-16 does not decide. */
 function isLongerThan(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;
   if (text.length > 2 * charactersMax) return true;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** Parameters of image calls by their names in requests (contract 4.5, 4.6). `null`: absent, or not read at this endpoint. */
+/** Parameters of image calls by their names in requests (contract 4.5, 4.6). `null`: absent, or not a parameter of this endpoint. */
 export interface ImageParameters {
   readonly prompt: string;
   readonly model: string | null;
@@ -39,13 +39,13 @@ const common = {
   output_compression: { kind: 'whole', min: 0, max: 100 },
   partial_images: { kind: 'whole', min: 0, max: 3 },
   response_format: { kind: 'choice', values: ['url', 'b64_json'] },
-  // Some models accept "2K" or "1024*1024". The length is limited because call records contain the size.
+  // Names such as "2K" or "1024*1024" are allowed for some models. The length is limited, because call records contain the size.
   size: { kind: 'text', charactersMin: 1, charactersMax: 32 },
   stream: { kind: 'boolean' },
   user: { kind: 'text', charactersMin: 0, charactersMax: Number.MAX_SAFE_INTEGER },
 } satisfies ParameterTable;
 
-/** The parameters of contract 4.5, with newer values that the vendor documents. */
+/** Parameters of generations (contract 4.5), with newer values that the vendor documents. */
 export const generationParameters: ParameterTable = {
   ...common,
   moderation: { kind: 'choice', values: ['low', 'auto'] },
@@ -54,7 +54,7 @@ export const generationParameters: ParameterTable = {
   style: { kind: 'choice', values: ['vivid', 'natural'] },
 };
 
-/** The parameters of contract 4.6. SVG images cannot be edited, and neither can the only model with the quality `hd`. */
+/** Parameters of edits (contract 4.6). SVG images cannot be edited, and neither can the only model with the quality `hd`. */
 export const editParameters: ParameterTable = {
   ...common,
   input_fidelity: { kind: 'choice', values: ['high', 'low'] },
@@ -62,7 +62,7 @@ export const editParameters: ParameterTable = {
   quality: { kind: 'choice', values: ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'] },
 };
 
-/** @throws GatewayError `invalidRequest` with the invalid parameter */
+/** Reads parameters of a JSON body. @throws GatewayError `invalidRequest` with the invalid parameter */
 export function readJsonParameters(table: ParameterTable, get: (name: string) => unknown): ImageParameters {
   const prompt = get('prompt') ?? null;
   if (prompt === null) throw missing('prompt');
@@ -91,7 +91,7 @@ function readJsonValue(name: string, rule: Rule, value: unknown): Value {
   }
 }
 
-/** @throws GatewayError `invalidRequest` with the invalid part. Empty parts are invalid, because forms have no null (contract 4.6). */
+/** Reads parameters of a form. Empty parts are invalid, because forms have no null (contract 4.6). @throws GatewayError `invalidRequest` */
 export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<string, Buffer>): ImageParameters {
   const prompt = parts.get('prompt');
   if (prompt === undefined) throw missing('prompt');
@@ -105,7 +105,7 @@ export function readFormParameters(table: ParameterTable, parts: ReadonlyMap<str
   return parameters;
 }
 
-/** A decimal number without leading zeros, which some parsers read as octal. */
+/** A decimal number without leading zeros, because some parsers read these as octal. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,14})$/;
 
 function readFormValue(name: string, rule: Rule, text: string): Value {
@@ -138,7 +138,7 @@ function readTable(
 ): ImageParameters {
   const names = Object.keys(table) as ParameterName[];
   const values = Object.fromEntries(names.map((name) => [name, read(name, table[name]!)]));
-  // The rules in the table determine the types of the values; a test compares them with the interface.
+  // The table determines the types of the values; a test compares them with the interface.
   return { ...noParameters, ...values, prompt } as ImageParameters;
 }
 
@@ -165,7 +165,7 @@ function readText(name: string, rule: Extract<Rule, { kind: 'text' | 'choice' }>
     return text;
   }
   if (text.length < rule.charactersMin) throw empty(name);
-  // Servers read an unpaired surrogate differently: Python keeps it, Go replaces it with U+FFFD.
+  // Servers differ in how they read an unpaired surrogate: Python keeps it, Go replaces it with U+FFFD.
   if (!text.isWellFormed()) throw wrong(name, 'consist of complete Unicode characters', text);
   if (text.length > rule.charactersMax) throw wrong(name, `not exceed ${rule.charactersMax} characters`, text);
   return text;
@@ -180,7 +180,7 @@ function wholeNumber({ min, max }: Extract<Rule, { kind: 'whole' }>): string {
   return `be a whole number from ${min} to ${max}`;
 }
 
-/** The default output format is PNG. */
+/** Checks parameters that depend on each other. The output format is PNG if none is given. */
 function checkTogether(parameters: ImageParameters): void {
   const { background, output_compression, output_format, partial_images, stream } = parameters;
   if (partial_images !== null && stream !== true) {

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 
-/** Maximum and default number of images in a sequence of Volcengine Ark. */
+/** Maximum number of images in a sequence at Volcengine Ark, which is also the default. */
 const SEQUENCE_IMAGES_MAX = 15;
 
 const SWITCH = 'sequential_image_generation';
@@ -17,8 +17,8 @@ interface SequenceLimit {
 }
 
 /**
- * Returns the maximum number of images per result: 1, unless the request allows a sequence, whose length the model chooses. A maximum in
- * the request counts even if sequences are disabled, because a relay might read only the maximum.
+ * Returns how many images a result can have: 1, unless the request allows a sequence, whose length the model chooses. A maximum in the
+ * request counts even if sequences are disabled, because a relay might read only the maximum.
  * @throws GatewayError `invalidRequest` if vendors could interpret the members differently
  */
 export function sequenceImages(fields: SequenceFields): number {

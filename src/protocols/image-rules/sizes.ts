@@ -1,4 +1,4 @@
-/** In pixels; in requests `WIDTHxHEIGHT`. */
+/** Width and height in pixels; requests write `WIDTHxHEIGHT`. */
 interface ImageSize {
   readonly width: number;
   readonly height: number;
@@ -19,7 +19,7 @@ export function parseSize(text: string): ImageSize | null {
   return found === null ? null : { width: Number(found[1]), height: Number(found[2]) };
 }
 
-/** Returns the limit that a size violates, as the end of an error message; `null` if it violates none. */
+/** Returns the limit that a size exceeds, as the end of an error message; `null` if it is within all limits. */
 export function sizeBreach({ width, height }: ImageSize, limits: SizeLimits): string | null {
   const { edgeMultiple, edgeMax, ratioMax, pixelsMin, pixelsMax } = limits;
   if (width % edgeMultiple !== 0 || height % edgeMultiple !== 0) return `both edges multiples of ${edgeMultiple}`;

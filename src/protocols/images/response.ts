@@ -8,7 +8,7 @@ export interface RequestedImages {
   readonly size: string | null;
 }
 
-/** Reads non-streaming image responses (contract 2.2). Images are megabytes of base64, so they are only counted. */
+/** Reads image responses that are not streams (contract 2.2). Images are only counted: they are megabytes of base64. */
 export function imagesResponse(request: RequestedImages): ResponseReading {
   const reading = responseReading(['created', 'usage', 'svg_usage', 'quality', 'size'], (response, basis) => {
     if (typeof response.member('created') !== 'number') return null;
@@ -23,7 +23,7 @@ export function imagesResponse(request: RequestedImages): ResponseReading {
   return { ...reading, holding: pictureRules };
 }
 
-/** Reads the tokens, which are required only if they determine the charge. */
+/** Reads the tokens. They must be present only if they determine the charge. */
 function readTokens(response: ReadResponse, basis: ChargeBasis): Usage | null {
   const usage = readImageUsage(response.member('usage'));
   const total = usage === null ? null : withSvgUsage(usage, response.member('svg_usage'));

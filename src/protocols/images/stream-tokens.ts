@@ -3,12 +3,12 @@ import { pictureTokens } from '../metering/media-tokens.ts';
 import { addUsage, noUsage, readCount, totalTokens, type Usage } from '../metering/usage-facts.ts';
 import { readImageUsage } from './usage.ts';
 
-/** Tokens of an image stream. OpenAI reports them with each image; Ark and MiniMax report a total in an event without an image. */
+/** Tokens of an image stream. OpenAI reports them with each image; Ark and MiniMax report their total in an event without an image. */
 export class StreamTokens {
   #ofPictures = noUsage;
   #ofStream: Usage | null = null;
   #unreported = 0;
-  /** Output tokens of the whole stream, from reports without the other totals. */
+  /** Output tokens of the whole stream, reported without the other totals. */
   #outputOfStream = 0;
 
   add(usage: unknown, pictures: number, quality: string | null): void {
@@ -27,7 +27,7 @@ export class StreamTokens {
     return this.#unreported > 0 && this.#ofStream === null;
   }
 
-  /** Returns the total of the stream, or the sum of its images if that is greater. */
+  /** Returns the tokens of the stream: its total, or the sum of its images if that is greater. */
   reported(): Usage {
     const ofStream = this.#ofStream ?? noUsage;
     return totalTokens(ofStream) > totalTokens(this.#ofPictures) ? ofStream : this.#ofPictures;

@@ -13,9 +13,9 @@ export interface RequestedStream extends RequestedImages {
   readonly count: number;
 }
 
-/** Events that complete a stream or one of its images, at OpenAI and compatible providers. */
+/** Events at the end of an image or of the stream, from OpenAI and compatible providers. */
 const COMPLETED: readonly string[] = ['image_generation.completed', 'image_edit.completed'];
-/** Events with unfinished images. The tokens of the finished image include theirs. */
+/** Events with unfinished images, whose tokens are included in those of the finished image. */
 const PREVIEWS: readonly string[] = ['image_generation.partial_image', 'image_edit.partial_image'];
 const PREVIEW_INDEX = 'partial_image_index';
 
@@ -40,7 +40,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   const tokens = new StreamTokens();
   let pictures = 0;
   let failures = 0;
-  /** Number of images delivered so far, without a final event that is withheld because it cannot be billed. */
+  /** Number of delivered images, without one in a final event that is withheld because it cannot be billed. */
   let passed = 0;
 
   function read(event: Buffer): EventMeaning {
@@ -50,7 +50,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     if (name === 'error') return 'failed';
     if (data.equals(DONE)) return pictures + failures > 0 ? 'terminal' : 'pass';
     const members = captureWhole(data, CAPTURED);
-    // The last event of an interrupted stream is not valid JSON.
+    // An event that was interrupted is not valid JSON.
     if (members === null || (members.member(PREVIEW_INDEX) ?? null) !== null) return 'pass';
     const named = members.member('type');
     const type = typeof named === 'string' ? named : null;
@@ -70,8 +70,8 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
   }
 
   /**
-   * Whether a completion event ends the stream: it has the last image, or it summarizes the stream without an image. If no image was
-   * delivered before, an event that cannot be billed also ends the stream, and is withheld.
+   * Whether a completion event ends the stream: it has the last image, or no image of its own. If no image was delivered before, an event
+   * that cannot be billed ends the stream, too, and is withheld.
    */
   function isEnd(found: number): boolean {
     if (found === 0) return pictures + failures > 0 || request.count === 1;
@@ -99,7 +99,7 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     outputReports: { count: 0 },
     read,
     usage() {
-      // Failed images are free of charge, even if the provider reports tokens.
+      // If all images failed, nothing is charged, even if the provider reports tokens.
       if (pictures === 0) return failures > 0 ? noUsage : null;
       if (basis === 'tokens' && tokens.lacksAny) return null;
       return { ...tokens.reported(), images: [...images.values()] };
@@ -111,11 +111,11 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
     get canEndHere() {
       return pictures + failures > 0;
     },
-    // If a final image were mistaken for a preview, it would not be charged; events that do not start with their type are therefore parsed.
+    // An image mistaken for a preview would not be charged, so events that do not start with their type are parsed.
     isNeededWhole: (beginning) => !isPreview(eventFields(beginning)),
     noteLarge(beginning) {
       if (isPreview(eventFields(beginning))) return;
-      // An event of this size contains an image.
+      // Only an image makes an event this large.
       passed++;
       tokens.add(undefined, 1, request.quality);
       note(1, { quality: request.quality, size: request.size });
@@ -133,13 +133,13 @@ export function readImagesStream(request: RequestedStream, basis: ChargeBasis): 
 const TYPE_AT_START = /^\s*\{\s*"type"\s*:\s*"([^"\\]*)"/;
 const TYPE_BYTES = 256;
 
-/** Whether an event is a preview by its name or, without a name, by its type. The event can be incomplete. */
+/** Whether an event is a preview, by its name or, if it has none, by its type. The event can be incomplete. */
 function isPreview({ name, data }: EventFields): boolean {
   const known = name ?? (data === null ? null : TYPE_AT_START.exec(data.toString('latin1', 0, TYPE_BYTES))?.[1]);
   return known != null && PREVIEWS.includes(known);
 }
 
-/** Members of an event's data to keep: a few hundred bytes. */
+/** Members that are kept of an event's data, a few hundred bytes. */
 const CAPTURED: JsonCaptureOptions = {
   keep: ['type', 'usage', 'quality', 'size', PREVIEW_INDEX],
   holding: pictureRules,

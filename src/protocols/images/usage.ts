@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { noUsage, readDeclaredCount, type Usage } from '../metering/usage-facts.ts';
 
-/** Reads the usage of the images protocol (contract 2.2). Without details, input is text and output is images. */
+/** Reads image usage (contract 2.2). If it has no details, the input counts as text and the output as images. */
 export function readImageUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;
   const inputTokens = readDeclaredCount(usage.input_tokens);
@@ -21,7 +21,7 @@ export function readImageUsage(usage: unknown): Usage | null {
   };
 }
 
-/** Returns the tokens of one kind: its detail or, if that is missing, the total minus the detail of the other kind. */
+/** Returns the tokens of one kind: its own detail or, if missing, the total minus the detail of the other kind. */
 function part(total: number, own: unknown, other: unknown): number {
   const ownTokens = readDeclaredCount(own);
   if (ownTokens != null) return Math.min(ownTokens, total);
@@ -29,7 +29,7 @@ function part(total: number, own: unknown, other: unknown): number {
   return otherTokens == null ? 0 : Math.max(total - otherTokens, 0);
 }
 
-/** Adds the tokens of the model that wrote an SVG, at the text price of the called model. Returns `null` if the count is unreadable. */
+/** Adds tokens of the model that wrote an SVG. They have the text price of the called model. `null` if the count is unreadable. */
 export function withSvgUsage(usage: Usage, svgUsage: unknown): Usage | null {
   if (svgUsage === undefined || svgUsage === null) return usage;
   if (!isRecord(svgUsage)) return null;
@@ -51,10 +51,10 @@ export function deliveredAs(responded: unknown, requested: string | null): strin
   return isName ? responded : requested;
 }
 
-/** Sizes that are not vendor-specific names: pixels, or `auto`. */
+/** Sizes that are not names of a vendor's own: pixels, or `auto`. */
 const NO_SIZE_NAME = /^\s*(?:auto|[0-9]+\s*[xX*×:]\s*[0-9]+)\s*$/;
 
-/** Returns the delivered size and, if different, the requested name: Ark accepts 2K and reports 2496x1664. Prices can use either. */
+/** Returns the delivered size, with the name in the request if it differs: Ark accepts 2K and reports 2496x1664. Prices can use either. */
 export function deliveredSize(
   responded: unknown,
   requested: string | null,

@@ -6,7 +6,7 @@ interface MessagesErrorBody {
   readonly error: {
     readonly type: string;
     readonly message: string;
-    /** The format has no `code` member; the vendor's clients read the code here. */
+    /** Contains the code: the format itself has no member for it. The vendor's clients read it here. */
     readonly details: { readonly error_code: string };
   };
   readonly request_id: string;

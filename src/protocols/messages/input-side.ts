@@ -2,8 +2,8 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from '../metering/usage-facts.ts';
 
 /**
- * The input side of streamed messages usage: input, cache reads and cache writes. Kimi, DashScope and vLLM first report the whole input, and
- * at the end split it into these figures. The maximum of each figure would count tokens twice.
+ * The input tokens of a messages stream: input, cache reads and cache writes. Kimi, DashScope and vLLM first report the whole input, and at
+ * the end they split it into these counts. The maximum of each count would include tokens twice.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,19 +15,19 @@ const LONG_LIVED = 'ephemeral_1h_input_tokens';
 
 export const INPUT_SIDE: readonly string[] = [INPUT, READ, WRITTEN, LIFETIMES];
 
-/** Maximum relative difference between two counts of the same input, which differ by the tokens of a chat template. */
+/** Maximum relative difference between two counts of the same input. They can differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 0.02;
 
 export class InputSide {
   #fields: Fields = {};
-  /** The whole input before a report with only cache figures split it. */
+  /** The whole input as it was before a report with only cache counts split it. */
   #whole: number | null = null;
 
   get fields(): Fields {
     return this.#fields;
   }
 
-  /** Replaces earlier reports if the input of this report is readable; otherwise merges it. */
+  /** Takes a report instead of all earlier ones; if its input is unreadable, merges it with them. */
   replace(report: Fields): void {
     const stated = statedOf(report);
     if (stated[INPUT] === undefined || !isReadable(stated)) {
@@ -38,7 +38,7 @@ export class InputSide {
     this.#fields = this.#withLifetimes(stated, stated);
   }
 
-  /** Merges a report. The latest report that splits the input counts. */
+  /** Merges a report with earlier ones. Of reports that split the input, the latest one counts. */
   update(report: Fields): void {
     const before = this.#fields;
     const stated = statedOf(report);
@@ -55,16 +55,16 @@ export class InputSide {
     if (!hasInput) this.#fields = { ...this.#fields, [INPUT]: undefined };
   }
 
-  /** Merges input without cache figures. It either grows with each round of provider tools, or repeats the sum of all figures. */
+  /** Merges an input without cache counts. It either grows with each round of provider tools, or repeats the sum of all counts. */
   #takeWhole(input: number): void {
     const before = this.#fields;
     const isSum = cachedOf(before) > 0 && isAbout(input, totalOf(before));
     if (input >= countOf(before, INPUT) && !isSum) this.#fields = { ...before, [INPUT]: input };
-    // The reported input includes the earlier cache figures.
+    // This input includes the cache counts of earlier reports.
     else if (before[INPUT] === undefined) this.#fields = { ...before, [INPUT]: Math.max(input - cachedOf(before), 0) };
   }
 
-  /** Merges cache figures without input. They are part of the input reported earlier, unless it was already split or is smaller. */
+  /** Merges cache counts without an input. They are part of the earlier input, unless that was split already or is smaller. */
   #takeCache(stated: Fields): void {
     const before = this.#fields;
     if (this.#whole === null && cachedOf(before) === 0) this.#whole = countOf(before, INPUT);
@@ -84,7 +84,7 @@ export class InputSide {
     this.#fields = falls ? { ...tuple, ...realWhereZero(before, stated) } : tuple;
   }
 
-  /** Keeps the lifetimes of cache writes, which often only the first report contains, up to the latest total of writes. */
+  /** Keeps how long cache writes live, often only in the first report, up to the latest total of writes. */
   #withLifetimes(tuple: Fields, stated: Fields): Fields {
     const written = readCount(stated[WRITTEN]);
     if (written == null || stated[LIFETIMES] !== undefined) return tuple;
@@ -96,7 +96,7 @@ function statedOf(report: Fields): Fields {
   return Object.fromEntries(INPUT_SIDE.flatMap((name) => (report[name] == null ? [] : [[name, report[name]]])));
 }
 
-/** Keeps earlier figures in place of zeros. Applies if the sum of a report is lower than before. */
+/** Returns earlier cache counts in place of zeros, for a report whose sum is lower than before. */
 function realWhereZero(before: Fields, stated: Fields): Fields {
   const names = cachedOf(before) === 0 ? [] : [READ, WRITTEN].filter((name) => readCount(stated[name]) === 0);
   return Object.fromEntries(
@@ -119,7 +119,7 @@ function withGreatest(before: Fields, stated: Fields): Fields {
   };
 }
 
-/** A value that is not a count makes the usage unreadable until a later report replaces it. */
+/** Whether all values are counts. Otherwise the usage is unreadable until a later report replaces it. */
 function isReadable(fields: Fields): boolean {
   return [INPUT, READ, WRITTEN].every((name) => readCount(fields[name]) !== undefined);
 }

@@ -7,7 +7,7 @@ const WINDOWS = {
   weekly: { short: '7d', claim: 'seven_day' },
 } as const;
 
-/** Fractions of usage at which clients warn, highest first. */
+/** Used shares of a window at which clients warn, highest first. */
 const THRESHOLDS = [0.95, 0.75];
 
 /** Formats plan windows for agents that use the messages protocol: usage as a fraction, times in Unix seconds. */

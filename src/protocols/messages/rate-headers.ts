@@ -1,9 +1,9 @@
 import type { RateHeaders, RateLeft } from '../rate-status.ts';
 
-/** Prefix that SDKs and agents of this protocol expect. */
+/** Prefix of header names that SDKs and agents of this protocol expect. */
 const VENDOR = 'anthropic';
 
-/** Formats `anthropic-ratelimit-requests-remaining` and similar headers, also with each mount name of the protocol as prefix. */
+/** Formats headers such as `anthropic-ratelimit-requests-remaining`, also with each mounted name of the protocol as the prefix. */
 export const messagesRateHeaders: RateHeaders = ({ requests, tokens }, _nowMs, names) =>
   Object.fromEntries(
     [VENDOR, ...names.filter((name) => name !== VENDOR)].flatMap((name) => [
@@ -21,7 +21,7 @@ function headersOf(prefix: string, left: RateLeft | null): [string, string][] {
   ];
 }
 
-/** Formats a time as RFC 3339, rounded up to whole seconds so that the full limit is available then. */
+/** Formats a time as RFC 3339. It is rounded up to seconds, so that the limit has really been reset by then. */
 function instantText(epochMs: number): string {
   return new Date(Math.ceil(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
 }

@@ -17,7 +17,7 @@ const ESTIMATE: ResponseEstimate = {
   }),
 };
 
-/** @param offersTools whether the request offers provider tools, some of which appear in blocks like those of client tools */
+/** `namesContainer`: the request names a container. `offersTools`: it offers provider tools, whose blocks can look like a client tool's. */
 export const messagesResponse = (namesContainer = false, offersTools = false): ResponseReading => ({
   keep: ['usage', 'container', ...(offersTools ? ['content'] : [])],
   ...(!offersTools && { keepMarked: MARKED_CONTENT }),
@@ -37,10 +37,10 @@ export const messagesResponse = (namesContainer = false, offersTools = false): R
   estimate: ESTIMATE,
 });
 
-/** Members of blocks that only the provider generates: tool results, and calls of MCP servers. */
+/** Marks of blocks that only the provider generates: tool results, and calls of MCP servers. */
 const MARKED_CONTENT: MarkedMember = { name: 'content', marks: new MemberNames('tool_use_id', 'server_name') };
 
-/** Adds the container of a call, unless the request names it. It is free of charge if it only filters searches and fetched pages. */
+/** Adds a container, unless the request names an existing one. It is free of charge if it only filters searches and fetched pages. */
 export function withContainer(usage: Usage | null, container: unknown, namesContainer: boolean): Usage | null {
   if (usage === null || namesContainer || containerKeys(container).length === 0) return usage;
   return usage.webSearches > 0 || usage.webFetches > 0 ? usage : { ...usage, containers: 1 };

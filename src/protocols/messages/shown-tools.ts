@@ -2,18 +2,18 @@ import { isRecord } from '../../lib/json/json.ts';
 import { ShownUses, type ToolUnit, type ToolUses } from '../metering/tool-uses.ts';
 import type { Usage } from '../metering/usage-facts.ts';
 
-/** Searches and fetched pages in the blocks of a message. They count if the usage has no tool counts. */
+/** Searches and fetched pages that the blocks of a message show. They are counted only if its usage has no tool counts. */
 interface ShownTools {
   add(block: unknown): void;
   uses(): ToolUses;
-  /** Number of provider tool runs, including code, MCP servers and failed runs. */
+  /** Number of tool runs at the provider, including code, MCP servers and failed runs. */
   rounds(): number;
 }
 
 const RESULT = '_tool_result';
-/** Type of calls that the provider runs. Moonshot and MiniMax use the type of client calls with a reserved name. */
+/** Type of tool calls that the provider runs. At Moonshot and MiniMax, they have the type of client calls, with a reserved name. */
 const SERVER_CALL = 'server_tool_use';
-/** Matches `server_tool_use` and `mcp_tool_use`, but not `tool_use`. */
+/** Ending of `server_tool_use` and `mcp_tool_use`, but not of `tool_use`. */
 const CALL_OF_PROVIDER = '_tool_use';
 export const PROVIDER_BLOCKS = [CALL_OF_PROVIDER, RESULT] as const;
 
@@ -34,7 +34,7 @@ export function shownTools(): ShownTools {
       if (block.type.endsWith(RESULT)) {
         results++;
         const unit = unitOf(block.type);
-        // Failed searches are not billed.
+        // A failed search is not billed.
         if (isError(block.content)) seen.forget(`${block.tool_use_id}`);
         else if (unit !== null) seen.note(`${block.tool_use_id}`, unit);
         return;
@@ -60,7 +60,7 @@ function isError(content: unknown): boolean {
   return isRecord(content) && typeof content.type === 'string' && content.type.endsWith('_error');
 }
 
-/** Adds rounds and, unless the usage counts them, tool uses. */
+/** Adds the rounds, and the tool uses unless the usage counts them (`isCounted`). */
 export function withShown(usage: Usage | null, isCounted: boolean, shown: ShownTools): Usage | null {
   const rounds = shown.rounds();
   if (usage === null || rounds === 0) return usage;

@@ -10,8 +10,8 @@ import { MessagesUsage } from './usage.ts';
 import { streamedMessageText } from './written.ts';
 
 /**
- * Messages streams consist of `message_start` with provisional usage, content blocks, `message_delta` with cumulative usage, and
- * `message_stop`. Clients recognize errors by the event name, so the name counts as well as `type`.
+ * A messages stream has `message_start` with provisional usage, content blocks, `message_delta` with cumulative usage, and `message_stop`.
+ * Clients recognize errors by the event name, so the name counts as well as `type`.
  */
 const BLOCK_END = '"content_block_stop"';
 const BLOCK_START = '"content_block_start"';
@@ -26,7 +26,7 @@ const MARKER_PATTERNS = new BytePatterns(MARKERS.map((marker) => Buffer.from(mar
 export function readMessagesStream(namesContainer = false, offersTools = false): StreamReading {
   const facts = new MessagesUsage();
   const reports = new OutputReports();
-  /** Whether a `message_delta` has arrived; figures in `message_start` are provisional. */
+  /** Whether a `message_delta` has arrived. Before it, usage is provisional. */
   let hasFinalUsage = false;
   let hasOutputEnd = false;
   let hasEnded = false;
@@ -49,7 +49,7 @@ export function readMessagesStream(namesContainer = false, offersTools = false):
         }
         return 'pass';
       case 'content_block_start':
-        // The event may be read because of another event in its chunk, so the block is checked again.
+        // This event may be parsed only because of another one in its chunk, so its block is checked here.
         if (!hasEnded && (offersTools || isOfProvider(body.content_block))) shown.add(body.content_block);
         return 'pass';
       case 'content_block_stop':

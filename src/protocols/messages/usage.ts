@@ -10,7 +10,7 @@ import { INPUT_SIDE, InputSide } from './input-side.ts';
 
 /**
  * Usage of the messages protocol. `input_tokens` excludes cache reads and writes. `iterations` lists the model runs, which vendors bill
- * separately; the totals exclude compactions. Figures in a stream are cumulative, so the maximum of each counts, except for the input side.
+ * separately; the totals exclude compactions. Counts in a stream are cumulative, so the maximum of each applies, except for the input.
  */
 export class MessagesUsage {
   #fields: Record<string, unknown> = {};
@@ -35,7 +35,7 @@ export class MessagesUsage {
     return outputTokens == null ? null : this.withOutput(outputTokens);
   }
 
-  /** Returns the usage with the given output; `null` if the input side is missing or unreadable. */
+  /** Returns the usage with another output; `null` if the input is missing or unreadable. */
   withOutput(outputTokens: number): Usage | null {
     const tokens = readTokens(this.#fields, outputTokens);
     if (tokens === null) return null;
@@ -57,7 +57,7 @@ export class MessagesUsage {
       const model = typeof iteration.model === 'string' ? iteration.model : null;
       const run = readTokens({ input_tokens: 0, output_tokens: 0, ...iteration });
       if (run === null) {
-        // The totals include this run, so it is skipped.
+        // An unreadable run is skipped if the totals include it.
         if (type === 'message' && model === null) continue;
         return null;
       }
@@ -72,16 +72,16 @@ export class MessagesUsage {
       }
     }
     if (parts.length === 0) return sum;
-    // The first run is not an extra round.
+    // Each run after the first one is an extra round.
     const turns = parts.length - sum.compactions - outside;
     return { ...sum, serverToolUses: Math.max(sum.serverToolUses, turns - 1) + outside, parts };
   }
 }
 
-/** Types of runs that the reported totals include. */
+/** Types of model runs that the totals include. */
 const INSIDE: readonly string[] = ['message', 'fallback_message'];
 
-/** Whether a report lists a compaction. Its input then excludes the context that was summarized, which earlier reports include. */
+/** Whether a report lists a compaction. Its input then lacks the summarized context, which earlier reports include. */
 function listsCompaction(iterations: unknown): boolean {
   return Array.isArray(iterations) && iterations.some((run) => isRecord(run) && run.type === 'compaction');
 }
@@ -109,7 +109,7 @@ function readTokens(
     ...noUsage,
     inputTokens,
     cachedInputTokens: cachedInputTokens ?? 0,
-    // Writes beyond the one-hour count are five-minute writes.
+    // What exceeds the count of one-hour writes was written for five minutes.
     cacheWriteTokens: Math.max(fiveMinutes, (written ?? 0) - oneHour),
     cacheWrite1hTokens: oneHour,
     outputTokens,

@@ -1,13 +1,13 @@
 import { compilePaths, pathsUnder, type WrittenRules } from '../metering/written-paths.ts';
 
-/** Members of a block with text by the model. `content` is the summary of a compaction. */
+/** Members of a block with text that the model wrote. `content` is the summary of a compaction. */
 const TEXT = ['text', 'content'];
 const JSON_TEXT = ['input'];
 const THINKING = ['thinking'];
-/** What remains of thinking that a model omits. */
+/** Members of a thinking block whose text is omitted. */
 const ENCRYPTED = ['signature', 'data'];
 
-/** Suffix of block types with tool results, such as `mcp_tool_result`. */
+/** Ending of the types of tool results, such as `mcp_tool_result`. */
 const RESULT = '_result';
 
 const STREAM_PATHS = compilePaths({
@@ -18,7 +18,7 @@ const STREAM_PATHS = compilePaths({
   selectors: ['index', 'content_block.type'],
 });
 
-/** Result blocks, identified by their index, contain no text by the model. */
+/** Rules that select what the model wrote. A result block, which is recognized by its index, has no such text. */
 export function streamedMessageText(): WrittenRules {
   const results = new Set<string | null>();
   return {
@@ -33,7 +33,7 @@ export function streamedMessageText(): WrittenRules {
 
 export const MESSAGE_TEXT: WrittenRules = {
   paths: compilePaths({
-    // Some relays send a string instead of blocks.
+    // Some relays send a single string instead of blocks.
     text: ['content', ...pathsUnder('content[]', TEXT)],
     json: pathsUnder('content[]', JSON_TEXT),
     reasoning: [pathsUnder('content[]', THINKING)],

@@ -2,9 +2,9 @@ import { isRecord } from '../../lib/json/json.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { readCount } from './usage-facts.ts';
 
-/** A name of a cache token count in usage objects. Unknown names with "cache" are recorded on the call, because they might have a price. */
+/** A name for a count of cache tokens in usage. Other names with "cache" are recorded on the call, because they might have a price. */
 export interface CacheSpelling {
-  /** Tokens that the member counts: reads, all writes, or writes by lifetime. `nothing`: derived from other members. */
+  /** What the member counts: tokens read, tokens written, or tokens written for a lifetime. `nothing`: it repeats other members. */
   readonly counts: 'read' | 'written' | 'written5m' | 'written1h' | 'nothing';
   readonly path: readonly string[];
   readonly vendor?: string;
@@ -51,7 +51,7 @@ const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('nothing', details, 'cached_tokens_details', 'image_tokens'),
 ];
 
-/** Names of the messages protocol, which relays add to usage objects of other protocols. */
+/** Names of the messages protocol. Relays add them to usage of other protocols. */
 const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
   vendor('read', 'cache_read_input_tokens'),
   vendor('written', 'cache_creation_input_tokens'),
@@ -103,7 +103,7 @@ const places: Readonly<Record<CacheProtocol, Places>> = {
 
 export interface CacheCounts {
   readonly read: number;
-  /** All written tokens, including long-lived writes. */
+  /** All written tokens, whatever their lifetime. */
   readonly written: number;
   readonly written1h: number;
   readonly unknown: number;
@@ -111,7 +111,7 @@ export interface CacheCounts {
   readonly unexplained: readonly string[];
 }
 
-/** Reads members whose names contain "cache". Of several names for one count, the greatest value applies. */
+/** Reads members with "cache" in their names. Of several names for the same count, the greatest value applies. */
 export function readCacheCounts(usage: Readonly<Record<string, unknown>>, protocol: CacheProtocol): CacheCounts {
   const reader = new CacheReader(places[protocol]);
   for (const name of Object.keys(usage)) {

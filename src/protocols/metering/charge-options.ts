@@ -3,10 +3,10 @@ import type { MillionPriceKey, OnePriceKey } from './usage-units.ts';
 
 type PriceKey = MillionPriceKey | OnePriceKey | 'perImage' | 'perCall';
 
-/** A way to charge for an operation. Applies to models with the prices for it (`accounting/pricing/charge.ts`). */
+/** A way to charge for an operation: by token, per image, and so on. It applies to models with the prices for it. */
 export interface ChargeOption {
   readonly basis: ChargeBasis;
-  /** Alternative sets of prices, one of which must be complete. */
+  /** Sets of prices. At least one set must be complete. */
   readonly prices: readonly (readonly PriceKey[])[];
 }
 

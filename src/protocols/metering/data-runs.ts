@@ -1,11 +1,11 @@
 /**
- * Detects base64 images within text, as relays of image models send them (`![](data:image/png;base64,...)`). As text they would be
- * estimated at hundreds of thousands of tokens. A run without spaces or punctuation is an image if it is longer than any such text and has
- * as many different characters as compressed data.
+ * Finds base64 images within text, as relays of image models send them (`![](data:image/png;base64,...)`). As text, an image would count as
+ * hundreds of thousands of tokens. A run without spaces or punctuation is an image if it is longer than any such text and has as many
+ * different characters as compressed data.
  */
 const RUN_BYTES_MAX = 16_384;
 const CHARACTERS_MIN = 48;
-/** Minimum size of a chunk that is scanned, unless it continues a run. Nearly all chunks contain only a few words. */
+/** Minimum size of a chunk in which a run is searched; most chunks are a few words. A run that has begun continues in any chunk. */
 export const CHUNK_BYTES_MIN = 1_024;
 
 const BACKSLASH = 0x5c;
@@ -31,7 +31,7 @@ export class DataRuns {
   }
 
   /**
-   * Returns the bytes of `[start, end)` that are image data, and those of earlier chunks if their run is recognized as an image only now.
+   * Returns how many of the bytes `[start, end)` are image data. A run that is recognized only now includes its bytes in earlier chunks.
    */
   dataIn(bytes: Buffer, start: number, end: number): number {
     if (this.#runBytes === 0 && end - start < CHUNK_BYTES_MIN) return 0;
@@ -79,13 +79,13 @@ export class DataRuns {
   }
 }
 
-/** Some servers escape `/`, which is a base64 character. */
+/** Whether a byte can be in base64. Some servers escape its character `/`. */
 function isInRun(bytes: Buffer, at: number): boolean {
   const byte = bytes[at]!;
   return IN_RUN[byte] === 1 || (byte === BACKSLASH && bytes[at + 1] === SLASH);
 }
 
-/** Returns the start of the first long run, or of a run that reaches `end`. Most bytes of ordinary text are skipped. */
+/** Returns the start of the first long run, or of a run that reaches `end`. Skips most bytes of ordinary text. */
 function nextRun(bytes: Buffer, start: number, end: number): number {
   let runStart = start;
   let at = Math.min(start + RUN_BYTES_MAX, end - 1);

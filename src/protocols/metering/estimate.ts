@@ -1,6 +1,6 @@
-/** Estimates tokens by size. Tokenizing would be too slow, because the text of every stream is measured. */
+/** This file estimates tokens by size. Tokenization would be too slow for the text of every stream. */
 
-/** Average bytes per token. English has 4 to 5, code and JSON have 3 to 5, and Chinese has 4 (UTF-8). */
+/** Average bytes per token: English has 4 to 5, code and JSON 3 to 5, Chinese 4 (UTF-8). */
 const BYTES_PER_TOKEN = 4;
 
 export function estimateTokens(sizeBytes: number): number {
@@ -22,7 +22,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DATA = Buffer.from('data:');
 
-/** Returns the offset of a key's value; -1 if no colon follows the key. Event data can continue on another `data:` line. */
+/** Returns the offset of the value of a key; -1 if no colon follows. Data of an event can continue on another `data:` line. */
 export function valueStart(bytes: Buffer, keyEnd: number): number {
   // Fast path for the format of nearly all vendors.
   if (bytes[keyEnd] === COLON && bytes[keyEnd + 1]! > SPACE) return keyEnd + 1;
@@ -44,7 +44,7 @@ function isFurtherData(bytes: Buffer, at: number): boolean {
   return bytes.length - at >= DATA.length && DATA.compare(bytes, at, at + DATA.length) === 0;
 }
 
-/** Returns the UTF-8 size of a JSON string's text. Some vendors escape all characters outside ASCII. */
+/** Returns the size of a JSON string's text in UTF-8. Some vendors escape all characters outside ASCII. */
 export function decodedSize(bytes: Buffer, start: number, end: number): number {
   let size = 0;
   for (let at = start; at < end; ) {
@@ -62,7 +62,7 @@ export function decodedSize(bytes: Buffer, start: number, end: number): number {
 
 const UNICODE_ESCAPE = 6;
 
-/** Returns the length of the escape at this offset, which can extend beyond the text received so far. */
+/** Returns the length of the escape at an offset. It can be longer than the text received so far. */
 export function escapeLength(bytes: Buffer, at: number): number {
   if (bytes[at + 1] !== LETTER_U) return 2;
   for (let i = at + 2; i < Math.min(at + UNICODE_ESCAPE, bytes.length); i++) if (!isHexDigit(bytes[i]!)) return 2;
@@ -73,7 +73,7 @@ function isHexDigit(byte: number): boolean {
   return (byte >= ZERO && byte <= NINE) || ((byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_F);
 }
 
-/** Returns the UTF-8 size of a character given as four hex digits. Each half of a surrogate pair counts as two bytes. */
+/** Returns the size in UTF-8 of a character given as four hex digits. Each half of a surrogate pair counts as two bytes. */
 function utf8Size(bytes: Buffer, at: number): number {
   const isTwoBytes = bytes[at] === ZERO && bytes[at + 1]! < EIGHT;
   if (isTwoBytes) return bytes[at + 1] === ZERO && bytes[at + 2]! < EIGHT ? 1 : 2;

@@ -7,7 +7,7 @@ export function isDone(event: Buffer): boolean {
   return event.includes(DONE) && (eventFields(event).data?.equals(DONE) ?? false);
 }
 
-/** Whether an event without its final empty line is complete. An event with only a name is not, because some clients would process it. */
+/** Whether an event is complete except for its empty line at the end. One with only a name is not: some clients would process it. */
 export function isWholeEvent(event: Buffer): boolean {
   const { name, data } = eventFields(event);
   if (data === null) return name === null;

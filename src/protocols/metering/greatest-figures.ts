@@ -1,11 +1,11 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Maximum number of members of a merged object; further ones are dropped. Usage objects have about a dozen in two levels. */
+/** Maximum number of members of a merged object; further ones are dropped. Usage has about a dozen members in two levels. */
 const MEMBERS_MAX = 128;
 const DEPTH_MAX = 4;
 
-/** Merges two cumulative usage reports of a stream by taking the maximum of each figure, including in nested objects and lists. */
+/** Merges two cumulative usage reports of a stream. Takes the maximum of each number, also in nested objects and lists. */
 export function greatestFigures(before: unknown, reported: unknown, depth = 0): unknown {
   if (reported === null || reported === undefined) return before;
   if (before === null || before === undefined) return depth < DEPTH_MAX ? reported : undefined;
@@ -16,7 +16,7 @@ export function greatestFigures(before: unknown, reported: unknown, depth = 0): 
     return Array.from({ length }, (_, i) => greatestFigures(before[i], reported[i], depth + 1));
   }
   if (!isRecord(before) || !isRecord(reported)) return reported;
-  // Member names are arbitrary, so the object has no prototype.
+  // An object without a prototype, because member names can be anything.
   const merged: Record<string, unknown> = Object.assign(Object.create(null), before);
   let members = Object.keys(before).length;
   for (const [name, value] of Object.entries(reported)) {

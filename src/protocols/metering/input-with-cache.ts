@@ -3,10 +3,10 @@ import { readCacheCounts } from './cache-counts.ts';
 import type { ReadResponse } from './response.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Transforms a usage object before it is read, for providers whose figures deviate from the protocol. */
+/** Changes usage before it is read, for providers that deviate from the protocol. */
 export type RestateUsage = (usage: unknown) => unknown;
 
-/** Adds cache tokens to input and total, for chat and responses providers that exclude them. */
+/** Adds cache tokens to input and total, for providers of chat and responses that exclude them. */
 export function inputWithCache(usage: unknown): unknown {
   if (!isRecord(usage)) return usage;
   const isChat = usage.prompt_tokens !== undefined;

@@ -1,6 +1,6 @@
-/** Estimates of media output that the provider did not report (`docs/client-aborts.md`, "Estimates"). */
+/** This file estimates media output that the provider has not reported (`docs/client-aborts.md`, "Estimates"). */
 
-/** Output tokens of an image by quality: those of a square GPT Image picture, the smallest that the vendor bills. */
+/** Output tokens of an image by quality: those of a square GPT Image, the smallest that the vendor bills. */
 const TOKENS_BY_QUALITY: Readonly<Record<string, number>> = { low: 272, medium: 1_056, high: 4_160 };
 const TOKENS_OF_ANY = 1_056;
 
@@ -8,17 +8,17 @@ export function pictureTokens(quality: string | null): number {
   return quality !== null && Object.hasOwn(TOKENS_BY_QUALITY, quality) ? TOKENS_BY_QUALITY[quality]! : TOKENS_OF_ANY;
 }
 
-/** Bytes per second of 16-bit mono samples at 24 kHz, which OpenAI and DashScope stream as `pcm16` or `wav`. */
+/** Bytes per second of 16-bit mono audio at 24 kHz, which OpenAI and DashScope stream as `pcm16` or `wav`. */
 const PCM_BYTES_PER_SECOND = 48_000;
 /**
  * Maximum bytes per second of compressed speech at 24 kHz: MPEG-2 Layer III has at most 160 kbit/s, AAC 6,144 bits per 1,024 samples, and
- * Opus needs 64 kbit/s for one channel (RFC 6716, 2.1.1). With maximum rates the duration is not overestimated.
+ * Opus needs 64 kbit/s for one channel (RFC 6716, 2.1.1). With the maximum, the estimated duration is never too long.
  */
 const BYTES_PER_SECOND: Readonly<Record<string, number>> = { mp3: 20_000, aac: 18_000, opus: 8_000 };
 
-/** OpenAI counts one token per 50 ms of audio. */
+/** Tokens per second of audio: OpenAI counts one per 50 ms. */
 const TOKENS_PER_SECOND = 20;
-/** Output tokens per second of audio at DashScope, by model. */
+/** Output tokens per second of audio for models of DashScope. */
 const TOKENS_PER_SECOND_OF: readonly (readonly [model: RegExp, tokens: number])[] = [
   [/qwen3(\.\d+)?-omni/, 12.5],
   [/qwen(2\.5)?-omni/, 25],

@@ -9,17 +9,17 @@ import {
   type Usage,
 } from './usage-facts.ts';
 
-/** Decides whether reported usage is plausible for the delivered output (`docs/providers.md`, "Usage that cannot be true"). */
+/** What was delivered of a response. It shows whether the reported usage can be true (`docs/providers.md`, "Usage that cannot be true"). */
 
 export interface DeliveredOutput {
   readonly textBytes: number;
-  /** Size of the text before the latest report of output. If the response is not streaming: size of all text. */
+  /** Size of the text before the latest report of output; for a response that is not a stream, of all text. */
   readonly reportedTextBytes: number;
-  /** The two sizes above without encrypted reasoning, whose size says little about its tokens. */
+  /** The two sizes above without encrypted reasoning, which says little about its tokens. */
   readonly visibleBytes: number;
   readonly reportedVisibleBytes: number;
   readonly hasMedia: boolean;
-  /** Whether results other than model output were delivered, such as embeddings. */
+  /** Whether results that are not a model's output were delivered, such as embeddings. */
   readonly hasResults: boolean;
 }
 
@@ -36,16 +36,16 @@ export function deliveredAsWhole(textBytes: number, hasMedia = false, hasResults
 
 export const NO_DOUBTS: readonly DoubtedSide[] = [];
 
-/** Maximum length of a token. The longest tokens are runs of spaces. */
+/** Maximum length of a token in bytes. The longest tokens are runs of spaces. */
 const TOKEN_BYTES_MAX = 128;
-/** Maximum size of text that can follow the final report and still be included in it. */
+/** Maximum size of text after the final report that the report can still include. */
 const UNREPORTED_BYTES_MAX = 128;
 
 /**
- * Returns the implausible sides of a usage:
- * - output: zero although text or media were delivered, or less than the visible text if most of it arrived after the report
+ * Returns which counts of a usage cannot be true:
+ * - output: zero although text or media were delivered, or less than the visible text if most of it came after the report
  * - input: zero although anything was delivered
- * - search units: zero, if they determine the charge
+ * - search units: zero although they determine the charge
  */
 export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: ChargeBasis): readonly DoubtedSide[] {
   const { textBytes, visibleBytes, reportedVisibleBytes, hasMedia, hasResults } = delivered;
@@ -62,8 +62,8 @@ export function doubtsOf(usage: Usage, delivered: DeliveredOutput, basis: Charge
 }
 
 /**
- * Returns the output tokens of a stream without final figures: the latest report, plus an estimate for the text after it. A report that
- * precedes all text, or is too small for the text before it, is provisional; the maximum of all figures then counts.
+ * Returns the output tokens of a stream without a final report: the latest report, plus an estimate for the text after it. If that report
+ * came before all text, or is too small for the text before it, it is provisional, and the greatest report counts.
  */
 export function boundedOutput(
   reportedTokens: number,
@@ -77,7 +77,7 @@ export function boundedOutput(
   return isOfAll ? reportedTokens : reportedTokens + estimateTokens(laterBytes);
 }
 
-/** Counts the usage reports of a stream that contain output. Reports are cumulative, so a lower figure is ignored. */
+/** Counts the usage reports of a stream that contain output. Reports are cumulative, so lower ones are ignored. */
 export class OutputReports {
   count = 0;
   #greatest = 0;

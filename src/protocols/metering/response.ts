@@ -5,33 +5,33 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { ChargeBasis, MediaTokens, Usage } from './usage-facts.ts';
 import type { WrittenRules } from './written-paths.ts';
 
-/** Members of a non-streaming response that were kept while it was relayed. */
+/** Members of a response that were captured while it was relayed. */
 export interface ReadResponse {
   member(name: string): unknown;
-  /** Whether the member contains one of the marks of `keepMarked`. */
+  /** Whether the member contains a mark of `keepMarked`. */
   isMarked(name: string): boolean;
   count(name: string): number | null;
-  /** Number of items that contain a member of a group (`ResponseReading.holding`). */
+  /** Returns the number of items with a member of a group (`ResponseReading.holding`). */
   holding(group: string): number;
 }
 
 export interface ResponseReading {
-  /** Top-level members to keep. They must be small. */
+  /** Top-level members to capture. They must be small. */
   readonly keep: readonly string[];
-  /** A member to keep if it contains a mark and is small. The charge must not depend on it. */
+  /** A member to capture if it contains a mark and is small. The charge must not depend on it. */
   readonly keepMarked?: MarkedMember;
-  /** Arrays of any size whose items are counted. */
+  /** Arrays whose items are counted. They may have any size. */
   readonly count: readonly string[];
   readonly holding?: HoldingRules;
-  /** Returns the usage; `null` if the response has another format, or lacks the quantity that determines its charge. */
+  /** Returns the usage; `null` if the format is wrong, or if the response lacks what determines its charge. */
   usage(response: ReadResponse, basis: ChargeBasis): Usage | null;
-  /** Returns keys of everything to which later calls can refer. Such calls must go to the same provider. */
+  /** Returns continuation keys for everything to which later calls can refer. They must go to the same provider. */
   continuationKeys(response: ReadResponse): readonly string[];
-  /** Where the response contains text by the model. */
+  /** Where a response has text that the model wrote. */
   readonly written?: WrittenRules;
-  /** Whether the response contains results other than model output, such as embeddings. */
+  /** Whether the response has results that are not a model's output, such as embeddings. */
   hasResults?(response: ReadResponse): boolean;
-  /** Absent: a response without plausible usage is not charged. */
+  /** How missing usage is estimated; absent: a response without credible usage is not charged. */
   readonly estimate?: ResponseEstimate;
 }
 
@@ -43,14 +43,14 @@ interface EstimatedTokens {
   readonly searchUnits: number;
 }
 
-/** Estimates the usage of a successful response without plausible usage. */
+/** How to estimate the usage of a successful response without credible usage. */
 export interface ResponseEstimate {
   readonly keep: readonly string[];
   readonly count: readonly string[];
   isSuccess(response: ReadResponse): boolean;
-  /** Returns the tokens of audio and images in the output, except images within text. */
+  /** Returns the tokens of audio and images in the output, without images in text. */
   mediaTokens?(response: ReadResponse): MediaTokens;
-  /** Formats the estimate as the provider would report it. */
+  /** Formats estimated tokens as the provider would report them. */
   members(tokens: EstimatedTokens): Readonly<Record<string, unknown>>;
 }
 
@@ -61,7 +61,7 @@ export function responseReading(
   return { keep, count: [], usage, continuationKeys: () => [] };
 }
 
-/** Returns `null` if the bytes are not a JSON object. */
+/** Captures members of a complete response; `null` if the bytes are no JSON object. */
 export function captureWhole(bytes: Buffer, options: JsonCaptureOptions): ReadResponse | null {
   const capture = new JsonCapture(options);
   try {

@@ -2,18 +2,18 @@ import { isRecord } from '../../lib/json/json.ts';
 import { readCount } from './usage-facts.ts';
 
 /**
- * Counts rounds: model runs at the provider beyond the first. Each run reads the whole context again, so the bounds of a call grow with
- * them. Member names are matched by their words, to include unknown counts. Rounds are never charged.
+ * This file counts rounds: model runs at the provider after the first one. Each one reads the whole context again, so the bounds of a call
+ * grow with them. Member names are matched by the words in them, so that unknown counts are included. Rounds are never charged.
  */
 
-/** Tool uses, each of which implies another model run. */
+/** Names of tool uses, each of which implies another model run. */
 const USES = /tool|search|plugin|connector|mcp|execution/i;
 const RUNS = /iteration|turn|round|step/i;
 const OTHERS = /token|cost|price|fee|size|unit|source|latency|duration|second|_ms$/i;
 
 type Kind = 'uses' | 'runs' | 'other' | 'neither';
 
-/** A cache: matching four patterns would be half the cost of reading usage. */
+/** Cache: matching four patterns would take half the time of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 
@@ -27,7 +27,7 @@ function kindOf(name: string): Kind {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** Members outside of usage that list runs or count tool uses (Groq Compound, xAI). */
+/** Members outside of usage with lists of runs or counts of tool uses (Groq Compound, xAI). */
 export const ROUND_MEMBERS: readonly string[] = ['usage_breakdown', 'server_side_tool_usage'];
 
 const DEPTH_MAX = 3;
@@ -38,7 +38,7 @@ export function roundsOutsideUsage(member: (name: string) => unknown): number {
   return most;
 }
 
-/** Returns the tool uses in a report. Several names can count the same uses, so the maximum counts. */
+/** Returns the tool uses in a report. Several names can count the same uses, so the greatest count applies. */
 export function usesShown(report: Readonly<Record<string, unknown>>): number {
   let uses = 0;
   for (const name of Object.keys(report)) {
@@ -47,7 +47,7 @@ export function usesShown(report: Readonly<Record<string, unknown>>): number {
   return uses;
 }
 
-/** Returns the rounds in a report, either as tool uses or as runs beyond the first. */
+/** Returns the rounds in a report: as tool uses, or as model runs after the first one. */
 export function roundsShown(report: Readonly<Record<string, unknown>>): number {
   let rounds = 0;
   for (const name of Object.keys(report)) {

@@ -1,10 +1,10 @@
 import { isPlainText } from '../../lib/plain-text.ts';
 
-/** Service terms can affect the price of tokens. Requests ask for them, responses report them, and price lists have factors for them. */
+/** A service term, such as a tier, affects the price of tokens. Requests ask for it, responses report it, price lists have its factor. */
 interface ServiceTerm {
   readonly member: string;
   readonly priceKey: string;
-  /** Values that do not change the base price. */
+  /** Values with the base price. */
   readonly plain: readonly string[];
 }
 
@@ -14,9 +14,9 @@ export const serviceTerms = {
     priceKey: 'serviceTiers',
     plain: ['auto', 'default', 'standard', 'standard_only', 'on_demand'],
   },
-  /** Messages protocol: a faster mode of the same model. */
+  /** A faster mode of the same model (messages protocol). */
   speed: { member: 'speed', priceKey: 'speeds', plain: ['standard'] },
-  /** Messages protocol: where the model must run. */
+  /** The region in which the model must run (messages protocol). */
   inferenceGeo: { member: 'inference_geo', priceKey: 'inferenceGeos', plain: ['global', 'not_available'] },
 } as const satisfies Readonly<Record<string, ServiceTerm>>;
 
@@ -45,7 +45,7 @@ export function isPlainTerm(name: TermName, value: string): boolean {
   return (serviceTerms[name].plain as readonly string[]).includes(value);
 }
 
-/** Returns the terms that a response reports, including values for the base price, which override the request. */
+/** Returns the terms that a response reports. They override those of the request, also by a value with the base price. */
 export function readTerms(reported: Readonly<Record<string, unknown>>, names = termNames): ServiceTerms | undefined {
   let terms: { [Name in TermName]?: string } | undefined;
   for (const name of names) {

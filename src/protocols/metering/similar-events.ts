@@ -8,10 +8,10 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 const KEPT_BYTES_MAX = 4_096;
-/** Maximum number of consecutive misses, after which no further events are compared. */
+/** Maximum number of different events in a row. After them, no further events are compared. */
 const MISSES_MAX = 8;
 
-/** Kinds of variable parts: the text, and members that OpenAI adds to every event and that are not read. */
+/** Kinds of parts that vary: the text, and members that OpenAI adds to every event and that nobody reads. */
 const TEXT = 0;
 const NUMBER = 1;
 const FILLING = 2;
@@ -26,14 +26,14 @@ interface Varying {
   readonly end: number;
 }
 
-/** Detects events that differ from the previous one only in their text, as most do. They need not be parsed. */
+/** Recognizes events that differ from the one before only in their text. Most do, and need not be parsed. */
 export class SimilarEvents {
-  /** Each part except the last is followed by a variable part. */
+  /** Parts that do not vary. A variable part follows each of them except the last. */
   #constantParts: readonly Buffer[] = [];
   #kinds: readonly number[] = [];
   #misses = 0;
 
-  /** Returns the size of the text in a similar event; otherwise -1. */
+  /** Returns the size of the text in a similar event; -1 if the event is not similar. */
   textBytesIn(bytes: Buffer): number {
     const parts = this.#constantParts;
     let size = -1;
@@ -49,7 +49,7 @@ export class SimilarEvents {
       const kind = this.#kinds[i]!;
       at = endOf(kind, bytes, start);
       if (kind !== TEXT) continue;
-      // A longer text might contain a base64 image.
+      // A text this long may contain a base64 image.
       if (at - start >= CHUNK_BYTES_MIN) return -1;
       size = decodedSize(bytes, start, at);
     }
@@ -73,7 +73,7 @@ export class SimilarEvents {
       this.forget();
       return;
     }
-    // The bytes are copied, because the chunk might be part of a large buffer.
+    // Copies the bytes, because the chunk may belong to a large buffer.
     const ends = [0, ...varying.map((each) => each.end)];
     this.#constantParts = ends.map((from, i) => Buffer.from(bytes.subarray(from, varying[i]?.start)));
     this.#kinds = varying.map(({ kind }) => kind);
@@ -84,7 +84,7 @@ export class SimilarEvents {
   }
 }
 
-/** Returns the end of a variable part: for text its quote, or a byte that text cannot contain. */
+/** Returns the end of a variable part: the quote after a text, or a byte that a text cannot contain. */
 function endOf(kind: number, bytes: Buffer, start: number): number {
   let at = start;
   if (kind === NUMBER) {

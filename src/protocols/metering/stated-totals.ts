@@ -7,7 +7,7 @@ interface StatedTotals {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly cache: Pick<CacheCounts, 'read' | 'written' | 'unknown'>;
-  /** Separately priced tokens that are in neither input nor output. The total might include them. */
+  /** Tokens with prices of their own that neither input nor output includes. The total might include them. */
   readonly separate?: { readonly citationTokens: number; readonly separateReasoningTokens: number } | null;
 }
 
@@ -16,20 +16,20 @@ interface UnstatedTokens {
   /** Cache tokens under unknown names. They are charged as cache reads, which have the lowest price. */
   readonly unknownTokens: number;
   readonly outputTokens: number;
-  /** Whether the total exceeds input and output for no known reason. The excess is then ignored. */
+  /** Whether the total exceeds input and output for no known reason. The difference is then ignored. */
   readonly isDoubtful: boolean;
 }
 
 const NOTHING: UnstatedTokens = { cacheTokens: 0, unknownTokens: 0, outputTokens: 0, isDoubtful: false };
 
-/** Path that is recorded on the call if the total is implausible. */
+/** Path that the call record contains if the total is not credible. */
 export const DOUBTFUL_TOTAL = 'usage.total_tokens';
 
 /**
- * Determines what a total includes beyond input and output. Output may exclude reasoning (xAI), even without reporting it (Gemini), and
- * input may exclude cache tokens (relays to messages vendors). Figures that explain the excess are used first; the remainder is output, up
- * to `outputTokensMax`. An excess that equals both reasoning and cache tokens is reasoning, unless the output can include the reasoning and
- * the cache counts have the names of the messages protocol.
+ * Determines what a total includes in addition to input and output. Output may exclude reasoning (xAI), even if it is not reported
+ * (Gemini). Input may exclude cache tokens (relays to messages vendors). Counts that explain the difference are used first; the rest is
+ * output, up to `outputTokensMax`. A difference that equals both reasoning and cache tokens is reasoning, unless the output can include the
+ * reasoning and the cache counts have the names of the messages protocol.
  */
 export function unstatedTokens(
   usage: Readonly<Record<string, unknown>>,
@@ -37,7 +37,7 @@ export function unstatedTokens(
   outputTokensMax: number,
 ): UnstatedTokens {
   const known = read + written;
-  // An unknown name might repeat the count of a known one.
+  // A count under an unknown name may repeat one under a known name.
   const cache = known > 0 ? known : unknown;
   const beyondBoth = countOf(usage.total_tokens) - inputTokens - outputTokens;
   const beyond = separate === null ? beyondBoth : beyondSeparate(beyondBoth, separate);
@@ -53,7 +53,7 @@ export function unstatedTokens(
   });
   if (beyond <= 0) return unstated(0);
   const reasoning = Math.max(reasoningTokens, countOf(usage.reasoning_tokens));
-  // Kinds of cache tokens that the input might exclude, because it is large enough for the other kinds alone.
+  // Cache counts that the input may exclude: it is large enough for the others.
   const parts = [cache, written, read].filter((part) => part > 0 && inputTokens + part >= cache);
   const isReasoning = beyond === reasoning;
   const isCache = parts.includes(beyond);
@@ -64,23 +64,23 @@ export function unstatedTokens(
   return outputTokens + beyond <= outputTokensMax ? unstated(beyond) : unstated(0, outside, true);
 }
 
-/** Subtracts separately priced tokens from the excess. The total might include all of them, one kind, or none. */
+/** Subtracts tokens with prices of their own from the difference. The total may include all of them, one kind, or none. */
 function beyondSeparate(beyond: number, separate: NonNullable<StatedTotals['separate']>): number {
   const { citationTokens, separateReasoningTokens } = separate;
   const isOneKind = beyond === citationTokens || beyond === separateReasoningTokens;
   return isOneKind ? 0 : beyond - citationTokens - separateReasoningTokens;
 }
 
-/** Maximum ratio between two counts of the same input. They differ by the tokens of a chat template. */
+/** Maximum ratio between two counts of the same input. They can differ by the tokens of a chat template. */
 const SAME_INPUT_SHARE = 1.02;
 
 function tokensOutside(inputTokens: number, read: number, written: number, ofMessages: number): number {
   if (ofMessages > inputTokens) return ofMessages;
-  // Counts under other names can overlap, but none exceeds a total that includes it.
+  // Counts under other names may overlap, but none of them can exceed a total that includes it.
   return Math.max(read, written) > inputTokens * SAME_INPUT_SHARE ? read + written : 0;
 }
 
-/** Returns cache tokens under the names of the messages protocol, whose input excludes them. Relays may use these only for writes. */
+/** Returns cache tokens under names of the messages protocol, whose input excludes them. Relays may use these names only for writes. */
 function cacheOfMessages(usage: Readonly<Record<string, unknown>>, read: number): number {
   const { cache_creation: lifetimes } = usage;
   const written = Math.max(

@@ -12,17 +12,17 @@ import {
 import type { WrittenText } from './written-text.ts';
 
 interface StreamState {
-  /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
+  /** Whether an event of a response has arrived. Keep-alive comments and errors are no such events. */
   readonly hasBegun: boolean;
   readonly hasError: boolean;
 }
 
-/** Usage of a stream so far, from the provider's reports and the output received. */
+/** Usage of a stream so far, from the provider's reports and the output that has arrived. */
 export class StreamUsage {
   readonly #reading: StreamReading;
   readonly #text: WrittenText | null;
   readonly #stream: StreamState;
-  /** Number of output reports so far, and the sizes of the text before the latest one. */
+  /** Number of usage reports with output so far. The next two fields are text sizes before the latest one. */
   #reports = 0;
   #reportedBytes = 0;
   #reportedVisibleBytes = 0;
@@ -41,7 +41,7 @@ export class StreamUsage {
     this.#reportedVisibleBytes = this.#visibleBytes();
   }
 
-  /** Whether the provider has reported the whole output. An implausible report is not final, because another may follow. */
+  /** Whether the provider has reported the whole output. A report that cannot be true is not final, because another may follow. */
   get isFinal(): boolean {
     const usage = this.#reading.usage();
     return usage !== null && !this.#doubtsIn(usage).includes('output');
@@ -55,7 +55,7 @@ export class StreamUsage {
     return this.#text?.visibleBytes ?? 0;
   }
 
-  /** Whether a stream without usage counts as failed and is free of charge. */
+  /** Whether a stream without usage counts as failed, and is free of charge. */
   get failsClosed(): boolean {
     return this.#reading.isNeverEstimated ?? false;
   }
@@ -66,15 +66,15 @@ export class StreamUsage {
     return this.#isEstimable() && !holdsInput(this.#reading.partialUsage());
   }
 
-  /** Returns the reported usage; `null` if it is not final or not plausible. */
+  /** Returns the reported usage; `null` if it is not final or cannot be true. */
   observed(): UsageFacts | null {
     const usage = this.#reading.usage();
     return usage === null || this.#doubtsIn(usage).length > 0 ? null : { ...usage, source: 'observed' };
   }
 
   /**
-   * Returns the reported figures, with estimates for those that are missing or implausible. Output is estimated by the size of its text or,
-   * for models with hidden reasoning, by `unseenOutputTokens`. Returns `null` if no part of a response was received.
+   * Returns the reported counts, with estimates for those that are missing or cannot be true. Output is estimated by the size of its text
+   * or, for models with hidden reasoning, by `unseenOutputTokens`. Returns `null` if nothing of a response has arrived.
    */
   facts(inputTokensEstimate: number, unseenOutputTokens = 0): UsageFacts | null {
     const observed = this.#reading.usage();
@@ -126,7 +126,7 @@ export class StreamUsage {
     return media.audioOutputTokens + media.imageOutputTokens > 0 || (media.parts ?? []).length > 0;
   }
 
-  /** Whether usage can be estimated. A stream that contains only an error is not charged. */
+  /** Whether usage can be estimated. A stream with nothing but an error is not charged. */
   #isEstimable(): boolean {
     const { hasBegun, hasError } = this.#stream;
     if (this.#reading.isNeverEstimated || !hasBegun) return false;
@@ -136,7 +136,7 @@ export class StreamUsage {
 
 const NO_MEDIA: MediaTokens = { audioOutputTokens: 0, imageOutputTokens: 0 };
 
-/** Adds audio and image tokens that a report lacks, and subtracts them from `outputTokens`. */
+/** Adds audio and image tokens that a report does not list, and subtracts them from `outputTokens`. */
 function withMedia(reported: Usage, media: MediaTokens): Usage {
   const audioOutputTokens = Math.max(reported.audioOutputTokens, media.audioOutputTokens);
   const imageOutputTokens = Math.max(reported.imageOutputTokens, media.imageOutputTokens);
@@ -146,7 +146,7 @@ function withMedia(reported: Usage, media: MediaTokens): Usage {
   return { ...reported, outputTokens, audioOutputTokens, imageOutputTokens, ...(parts && { parts }) };
 }
 
-/** Some providers report zeros before the actual figures. No request has an empty input. */
+/** Whether a usage states the input. Some providers report zero at first, but no input is empty. */
 function holdsInput(usage: Usage | null): boolean {
   return usage !== null && inputTokensOf(usage) > 0;
 }

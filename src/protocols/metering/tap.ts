@@ -8,10 +8,10 @@ import { WrittenText } from './written-text.ts';
 
 export interface TapOutput {
   forward(bytes: Buffer): void;
-  /** Forwards an event with a provider's error, whose message can contain data that the client must not see. */
+  /** Forwards an event with the provider's error. Its message may contain data that the client must not see. */
   forwardError(event: Buffer): void;
   finish(bytes: Buffer): void;
-  /** Like `forwardError`, for an event that ends the stream and therefore waits for settlement. */
+  /** Like `forwardError`, for an event that ends the stream and so must wait for the settlement. */
   finishError(event: Buffer): void;
 }
 
@@ -19,11 +19,11 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DONE = Buffer.from('[DONE]');
 
-/** Forwards a provider's stream. The terminal event and what follows go to `finish`, which sends them after settlement. */
+/** Forwards a provider's stream. The terminal event and everything after it go to `finish`, which sends them after the settlement. */
 export class StreamTap implements SseSink {
   readonly usage: StreamUsage;
   hasError = false;
-  /** Whether an event of a response was received. Keep-alive comments and errors do not count. */
+  /** Whether an event of a response has arrived. Keep-alive comments and errors are no such events. */
   hasBegun = false;
   isVoid = false;
   readonly #reading: StreamReading;
@@ -33,14 +33,14 @@ export class StreamTap implements SseSink {
   readonly #splitter = new SseSplitter(this);
   #isTerminated = false;
   #isInLarge = false;
-  /** Whether the stream ended within an event that was not fully delivered. */
+  /** Whether the stream ended within an event of which only a part was delivered. */
   #isCut = false;
-  /** Whether the last event was delivered without its empty line. */
+  /** Whether the last event was delivered without the empty line after it. */
   #lacksEmptyLine = false;
-  /** Whether a dropped event ended with the CR of a CRLF, whose LF is then dropped, too. */
+  /** Whether a dropped event ended with the CR of a CRLF. Its LF must then be dropped, too. */
   #dropsLineFeed = false;
 
-  /** @param signed collects the signed blocks of the stream; `null`: they are not collected */
+  /** @param signed collects the signed blocks of the stream; `null`: they are not needed */
   constructor(reading: StreamReading, output: TapOutput, signed: SignedBlocks | null = null) {
     this.#reading = reading;
     this.#output = output;
@@ -53,7 +53,7 @@ export class StreamTap implements SseSink {
     this.#splitter.push(chunk);
   }
 
-  /** Called at the end of the provider's stream. A partial event is dropped, because clients would fail to parse it. */
+  /** Called at the end of the provider's stream. An incomplete event is dropped, because clients could not parse it. */
   end(): void {
     const rest = this.#splitter.takeRest();
     if (rest === null) {
@@ -66,13 +66,13 @@ export class StreamTap implements SseSink {
     }
   }
 
-  /** Whether the stream reached its end. Without a terminal event, which some providers omit, it must have ended cleanly. */
+  /** Whether the stream is complete. Some providers send no terminal event; the stream must then have ended without an error. */
   isComplete(endedCleanly: boolean): boolean {
     if (this.isVoid) return false;
     return this.#isTerminated || (endedCleanly && !this.hasError && !this.#isCut && this.#reading.canEndHere);
   }
 
-  /** Whether a comment can be inserted here. */
+  /** Whether a comment can be inserted at this point. */
   get isBetweenEvents(): boolean {
     return this.#splitter.isBetweenEvents && !this.#lacksEmptyLine && !this.#isTerminated;
   }
@@ -104,7 +104,7 @@ export class StreamTap implements SseSink {
       this.#output.forward(run);
       return;
     }
-    // If `[DONE]` is the first event, it is the end of the stream in every protocol.
+    // A `[DONE]` that comes first ends the stream, whatever the protocol.
     if (this.#reading.matters(run) || (!this.hasBegun && run.includes(DONE))) {
       this.#readEvents(run);
       return;
@@ -129,7 +129,7 @@ export class StreamTap implements SseSink {
     return this.#reading.isNeededWhole?.(beginning) ?? false;
   }
 
-  /** Adjacent events that pass are forwarded together. */
+  /** Reads event by event. Adjacent events that are forwarded are sent together. */
   #readEvents(run: Buffer): void {
     let passedStart = 0;
     let end = 0;
@@ -160,7 +160,7 @@ export class StreamTap implements SseSink {
 
   #meaningOf(event: Buffer): EventMeaning {
     if (!this.hasBegun && isDone(event)) return 'done';
-    // Text is counted event by event, so that events after the end do not count.
+    // Text counts event by event, so that text after the end is excluded.
     this.#text?.add(event);
     const meaning = this.#read(event);
     const isOfResponse = meaning !== 'error' && meaning !== 'failed' && meaning !== 'done';
@@ -180,7 +180,7 @@ export class StreamTap implements SseSink {
     }
   }
 
-  /** Output after the end is dropped. Ends and comments are processed, because some providers report usage after the end. */
+  /** Reads what follows the end. Output is dropped; ends and comments are not, because some providers report usage after the end. */
   #finishRest(run: Buffer): void {
     const continues = this.#reading.continuesAfterEnd ?? false;
     for (const event of eachEvent(run)) {

@@ -13,17 +13,17 @@ type Counts = { [Unit in ToolUnit]?: number };
 const UNIT_OF: Readonly<Record<string, ToolUnit>> = {
   web_search: 'webSearches',
   web_search_preview: 'webSearches',
-  // DashScope (`plugins`) and Groq.
+  // Name at DashScope (`plugins`) and Groq.
   search: 'webSearches',
   'browser.search': 'webSearches',
   browser_search: 'webSearches',
-  // Perplexity.
+  // Name at Perplexity.
   search_web: 'webSearches',
   fetch_url: 'webFetches',
   fetch_url_content: 'webFetches',
   web_fetch: 'webFetches',
   web_extractor: 'webFetches',
-  // Groq.
+  // Name at Groq.
   visit: 'webFetches',
   visit_website: 'webFetches',
   'browser.open': 'webFetches',
@@ -38,14 +38,14 @@ const COUNTED = /^(.+)_(?:requests|calls)$/;
 /** Prefixes of tool names at OpenRouter and xAI. */
 const OWNER = /^(?:openrouter:|server_side_tool_)/;
 
-/** Returns the unit of a tool. The vendor's name of the tool can have the suffix of a count. */
+/** Returns the unit of a tool by the vendor's name for it, which can end like a count. */
 export function toolUnit(tool: string): ToolUnit {
   const name = tool.toLowerCase().replace(OWNER, '');
   const counted = COUNTED.exec(name)?.[1] ?? name;
   return Object.hasOwn(UNIT_OF, counted) ? UNIT_OF[counted]! : 'otherToolUses';
 }
 
-/** OpenRouter's total of all executed tools, including those with separate counts. */
+/** OpenRouter's number of all tool calls that ran, including those with counts of their own. */
 const EXECUTED = 'tool_calls_executed';
 
 export function readToolUses(counts: unknown): ToolUses | null {
@@ -64,13 +64,13 @@ export function readToolUses(counts: unknown): ToolUses | null {
   return uses;
 }
 
-/** OpenRouter's number of requested calls, whether or not they ran. */
+/** OpenRouter's number of tool calls that the model asked for, whether or not they ran. */
 const REQUESTED = 'tool_calls_requested';
 
 interface ReportedUses {
-  /** Number of uses by unit, including zero. */
+  /** Number of uses by unit; zeros are included. */
   readonly uses: ToolUses;
-  /** Whether the vendor counts every tool. */
+  /** Whether the counts cover every tool. */
   readonly areAll: boolean;
 }
 
@@ -97,25 +97,25 @@ const search = (countOf: (value: unknown) => unknown): CountingMember => ({
 });
 
 const MEMBERS: Readonly<Record<string, CountingMember>> = {
-  // OpenRouter.
+  // OpenRouter's members.
   server_tool_use: requests,
   server_tool_use_details: requests,
-  // xAI.
+  // xAI's members.
   server_side_tool_usage_details: requests,
   server_side_tool_usage: byTool((count) => count),
-  // DashScope, in chat and responses.
+  // DashScope's member, in chat and responses.
   plugins: byTool((tool) => (isRecord(tool) ? tool.count : null)),
   x_tools: byTool((tool) => (isRecord(tool) ? tool.count : null)),
-  // Volcengine Ark.
+  // Volcengine Ark's member.
   tool_usage: byTool((count) => count),
-  // Perplexity: tool uses of an agent, queries of a research call, or the context size of a single search.
+  // Perplexity's member: tool uses of an agent, queries of a research call, or the context size of a single search.
   tool_calls_details: { ...byTool((tool) => (isRecord(tool) ? tool.invocation : tool)), areAll: true },
   num_search_queries: search((count) => count),
   search_context_size: search((size) => (typeof size === 'string' && size !== '' ? 1 : null)),
 };
 export const COUNTING_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
-/** LiteLLM's count of searches, for all vendors, within the input details. */
+/** LiteLLM's number of searches, whatever the vendor, among the input details. */
 const SEARCHES = 'web_search_requests';
 const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
   isRecord(details) ? details[SEARCHES] : undefined;
@@ -128,9 +128,9 @@ export function readsToolCount(member: string, name: string, value: unknown): bo
   return countsToolUses(member) && MEMBERS[member]!.reads(name, value);
 }
 
-/** Reads tool counts of chat or responses usage; `null` if there are none. The greatest of several names for a use applies. */
+/** Reads tool counts of chat or responses usage; `null` if it has none. Of several names for a use, the greatest count applies. */
 export function reportedToolUses(usage: Readonly<Record<string, unknown>>): ReportedUses | null {
-  // Fast path for nearly all calls. The code below would dominate the cost of reading usage.
+  // Fast path for nearly all calls: the code below would take most of the time of reading usage.
   const searches = readCount(searchesIn(usage));
   let counts = searches != null;
   for (const name of COUNTING_MEMBERS) counts ||= usage[name] !== undefined;
@@ -162,7 +162,7 @@ function add(uses: Counts, unit: ToolUnit, count: number): void {
   uses[unit] = (uses[unit] ?? 0) + count;
 }
 
-/** Counts tool uses in a response, each once and at most `TOOL_USES_MAX`. */
+/** Counts tool uses in a response: each one once, and at most `TOOL_USES_MAX`. */
 export class ShownUses {
   readonly #seen = new Map<string, ToolUnit>();
 
@@ -181,5 +181,5 @@ export class ShownUses {
   }
 }
 
-/** Vendors' ids are shorter. */
+/** Maximum length of an id that identifies a use. Vendors' ids are shorter. */
 const PLACE_CHARACTERS_MAX = 256;

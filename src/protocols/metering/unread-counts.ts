@@ -4,7 +4,7 @@ import { isOfCache } from './cache-counts.ts';
 import { countsToolUses, readsToolCount } from './tool-uses.ts';
 import { readCount } from './usage-facts.ts';
 
-/** Returns paths of counts that might be billed but that no unit covers, for the call record. */
+/** Returns paths of counts that have no unit but might be billed, for the call record. */
 export function unreadCounts(usage: Readonly<Record<string, unknown>>): readonly string[] {
   let places: string[] | null = null;
   const note = (place: string): void => {
@@ -32,7 +32,7 @@ const NONE: readonly string[] = [];
 const PLACES_MAX = 4;
 const PLACE_CHARACTERS_MAX = 96;
 
-/** What a member counts, by its name. `none`: nothing that is billed in addition to the totals. */
+/** What a member counts, judged by its name. `none`: nothing that is billed in addition to the totals. */
 type Kind = 'uses' | 'tokens' | 'none';
 
 const OF_TOOLS =
@@ -42,12 +42,12 @@ const OF_TOKENS = /_tokens$|_audio_seconds$/;
 const OF_TOTALS =
   /^(?:num_)?(?:prompt|completion|input|output|total|generated|generation|visible|text|image|audio|video|cached|draft|accepted|rejected|predicted)_(?!audio_seconds$)/;
 const NO_QUANTITY = /(?:^|_)(?:cost|price|usd|ticks|time|ms|latency|duration|limit|max|remaining|size|id)(?:_|$)/;
-/** Members that repeat other counts: the sources of a tool (Volcengine Ark), and a count that includes unbilled uses (xAI). */
+/** Members that repeat other counts: those of a tool's sources (Volcengine Ark), and a count that includes unbilled uses (xAI). */
 const REPEATED: readonly string[] = ['tool_usage_details', 'num_server_side_tools_used'];
-/** Tokens that the output includes, or that have their own units (Perplexity). */
+/** Tokens that the output includes, or that have units of their own (Perplexity). */
 const WITH_UNITS = /^(?:reasoning|thinking|thoughts|citation)_tokens$/;
 
-/** A cache: matching the patterns would be a third of the cost of reading usage. */
+/** Cache: matching the patterns would take a third of the time of reading usage. */
 const kinds = new Map<string, Kind>();
 const KINDS_MAX = 1_000;
 

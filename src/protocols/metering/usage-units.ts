@@ -1,22 +1,22 @@
-/** Units in which providers count usage. Bounds, price keys, call records, the admin API and the CLI are derived from this table. */
+/** A unit in which providers count usage. From the table of units follow bounds, price keys, call records, the admin API and the CLI. */
 export interface UsageUnit {
-  /** Input tokens, output tokens, a share of `outputTokens`, or something else. The units of a side add up to its total without overlap. */
+  /** What the unit is a part of. The units of a side add up to its total; no token is in two of them. */
   readonly side: 'input' | 'output' | 'withinOutput' | 'other';
   readonly price: UnitPrice | null;
-  /** The bound that the unit shares with others. Units with a lower `order` are counted first and cut last. `null`: no bound. */
+  /** The bound that the unit shares with others. Units with a lower `order` use it up first, so they are cut last. `null`: no bound. */
   readonly bound: UnitBound | null;
-  /** Column of the unit in `calls`; `null`: the unit is a member of `other_units`, omitted if zero. */
+  /** Column of the unit in `calls`; `null`: a member of `other_units`, which is omitted if zero. */
   readonly column: string | null;
 }
 
 export interface UnitPrice {
-  /** Key of the price in the configuration. Call records contain it as `<key>NanoPerMillion`, or as `<key>Nano` for a price per use. */
+  /** Key of the price in the configuration. Call records name it `<key>NanoPerMillion`, or `<key>Nano` for a price per use. */
   readonly key: string;
   readonly per: 'million' | 'one';
   readonly basis: 'tokens' | 'searchUnits';
-  /** Key of the price that is used if this one is missing; `null`: the unit is then free. */
+  /** Key of the price that is used if this one is missing; `null`: the unit is then free of charge. */
   readonly standIn: 'input' | 'output' | 'imageOutput' | null;
-  /** Whether uses without a price are recorded on the call, counted and logged. */
+  /** Whether uses without a price are recorded with the call, counted and logged. */
   readonly isMarked?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface UnitBound {
   readonly order: number;
 }
 
-/** Maximum number of tool uses charged per call. Deep research takes some hundred searches. */
+/** Maximum number of tool uses that are charged for a call. Deep research takes some hundred searches. */
 export const TOOL_USES_MAX = 1_000;
 
 function toolUses<const Key extends string, const Order extends number>(key: Key, order: Order) {
@@ -50,7 +50,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', order: 9 },
     column: 'cached_input_tokens',
   },
-  /** Input tokens written to the cache for five minutes, or for an unspecified time. */
+  /** Input tokens that were written to the cache for five minutes, or for a time that is not stated. */
   cacheWriteTokens: {
     side: 'input',
     price: { key: 'cacheWrite', per: 'million', basis: 'tokens', standIn: 'input' },
@@ -75,7 +75,7 @@ export const usageUnits = {
     bound: { name: 'inputTokens', order: 4 },
     column: null,
   },
-  /** Tokens of sources that research models cite, if the input excludes them. */
+  /** Tokens of sources that research models cite, if they are not part of the input. */
   citationTokens: {
     side: 'input',
     price: { key: 'citations', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
@@ -88,7 +88,7 @@ export const usageUnits = {
     bound: { name: 'outputTokens', order: 0 },
     column: 'output_tokens',
   },
-  /** The share of `outputTokens` that was reasoning. It is not charged, but can determine which prices apply. */
+  /** Reasoning tokens within `outputTokens`. They have no price of their own, but can determine which prices apply. */
   reasoningTokens: { side: 'withinOutput', price: null, bound: null, column: 'reasoning_tokens' },
   imageOutputTokens: {
     side: 'output',
@@ -102,14 +102,14 @@ export const usageUnits = {
     bound: { name: 'outputTokens', order: 2 },
     column: null,
   },
-  /** Reasoning tokens that the output excludes. The context limits them, so they share the bound of the input. */
+  /** Reasoning tokens that are not part of the output. The context limits them, so they share the bound of the input. */
   separateReasoningTokens: {
     side: 'output',
     price: { key: 'reasoning', per: 'million', basis: 'tokens', standIn: null, isMarked: true },
     bound: { name: 'inputTokens', order: 6 },
     column: null,
   },
-  /** One search unit is a query with up to 100 documents. */
+  /** Search units: each is a query with up to 100 documents. */
   searchUnits: {
     side: 'other',
     price: { key: 'perSearchUnit', per: 'one', basis: 'searchUnits', standIn: null },
@@ -121,11 +121,11 @@ export const usageUnits = {
   fileSearches: toolUses('perFileSearch', 2),
   codeExecutions: toolUses('perCodeExecution', 3),
   containers: toolUses('perContainer', 4),
-  /** Uses of all other provider tools, such as MCP servers and searches outside the web. */
+  /** Uses of other provider tools, such as MCP servers and searches outside of the web. */
   otherToolUses: toolUses('perToolUse', 5),
-  /** Rounds at the provider, each of which reads the context again. They are never charged. */
+  /** Rounds at the provider, each of which reads the context again. They have no price. */
   serverToolUses: { side: 'other', price: null, bound: null, column: null },
-  /** Number of times that the provider summarized the context. The tokens of the summaries count in other units. */
+  /** How often the provider summarized the context. The tokens of the summaries are in other units. */
   compactions: { side: 'other', price: null, bound: null, column: null },
 } as const satisfies Readonly<Record<string, UsageUnit>>;
 
@@ -146,12 +146,12 @@ export type MillionPriceKey = KeyOf<Priced<'million'>>;
 export type OnePriceKey = KeyOf<Priced<'one'>>;
 type MarkedPriceKey = KeyOf<Marked>;
 
-/** Token prices of a call, in nano-yuan. Optional for units with `isMarked`. */
+/** Token prices in nano-yuan. Those of units with `isMarked` are optional. */
 export type TokenPriceFields = {
   readonly [Key in Exclude<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]: bigint;
 } & { readonly [Key in Extract<MillionPriceKey, MarkedPriceKey> as `${Key}NanoPerMillion`]?: bigint };
 
-/** A missing price per use is `null` or absent. */
+/** Prices of all units. A price per use that is missing is `null` or absent. */
 export type UnitPriceFields = TokenPriceFields & {
   readonly [Key in Exclude<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]: bigint | null;
 } & { readonly [Key in Extract<OnePriceKey, MarkedPriceKey> as `${Key}Nano`]?: bigint };

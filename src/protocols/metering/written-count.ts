@@ -10,15 +10,15 @@ import {
   type WrittenRules,
 } from './written-paths.ts';
 
-/** Size of reasoning text relative to its encrypted form in base64. */
+/** Assumed size of a reasoning text, as a share of its encrypted form in base64. */
 const OPAQUE_SHARE = 3 / 4;
 export const SELECTOR_BYTES_MAX = 64;
 const EMPTY_BYTES = 2;
 const SEVERAL = -2;
 
-/** Counts text by the model. The text of an object counts once the selectors show who wrote it. */
+/** Counts text that the model wrote. The text of an object is pending until its selectors show who wrote it. */
 export class WrittenCount {
-  /** The next fields describe the last text. */
+  /** This field and the next five describe the last text. */
   texts = 0;
   textStart = 0;
   textEnd = 0;
@@ -28,15 +28,15 @@ export class WrittenCount {
   readonly #rules: WrittenRules;
   readonly #bytes: number[];
   readonly #pending: number[];
-  /** The counter with pending bytes; `NONE`: no counter, `SEVERAL`: several. */
+  /** The counter that has pending bytes; `NONE`: no counter has, `SEVERAL`: more than one. */
   #pendingIn = NONE;
   readonly #selectors: (string | null)[];
   #hasSelectors = false;
   readonly #lastSelectors: string[];
   readonly #runs: (DataRuns | undefined)[];
-  /** Pending bytes before the current JSON container. */
+  /** Pending bytes before the JSON container that is being counted. */
   #before = 0;
-  /** The counter that received all bytes of the last object; `NONE` if several did, or if some bytes did not count. */
+  /** The counter that got all bytes of the last object; `NONE` if several did, or if some bytes did not count. */
   #writtenIn = NONE;
   #writtenBytes = 0;
 
@@ -54,12 +54,12 @@ export class WrittenCount {
     return this.#runs.reduce((sum, run) => sum + (run?.pictures ?? 0), 0);
   }
 
-  /** Bytes of text and reasoning. Reasoning is measured by its visible text or by its encrypted form. */
+  /** Bytes of text and reasoning. Reasoning counts by its visible text, or else by its encrypted form. */
   get sizeBytes(): number {
     return this.#sizeWith(OPAQUE_SHARE);
   }
 
-  /** `sizeBytes` without encrypted reasoning. */
+  /** Like `sizeBytes`, without encrypted reasoning. */
   get visibleBytes(): number {
     return this.#sizeWith(0);
   }
@@ -73,7 +73,7 @@ export class WrittenCount {
     return bytes[TEXT]! + reasoning;
   }
 
-  /** Includes pending bytes, by the selector values received so far. */
+  /** Returns the counts with pending bytes, classified by the selectors that have arrived so far. */
   #withPending(): readonly number[] {
     const textClass = this.#textClass();
     return this.#bytes.map((sizeBytes, counter) => sizeBytes + this.#bytesOf(counter, textClass));
@@ -103,7 +103,7 @@ export class WrittenCount {
     this.add(counter, sizeBytes - runs.dataIn(bytes, start, end));
   }
 
-  /** Whether the last object consisted only of the last text, and all of it counted. Similar objects can then be counted by size. */
+  /** Whether the last object had a single text, which counts completely. Similar objects can then be counted by size. */
   get hasWrittenText(): boolean {
     const isInPicture = this.#textRun !== NONE && this.#runs[this.#textRun]?.isOpen === true;
     return this.#writtenIn === this.#textCounter && this.#writtenBytes === this.#textBytes && !isInPicture;
@@ -122,7 +122,7 @@ export class WrittenCount {
     this.#before = this.#pending[counter]!;
   }
 
-  /** Called at the end of a container that is counted as JSON. Empty containers do not count. */
+  /** Called at the end of a container that counts as JSON. Empty containers do not count. */
   containerEnds(counter: number): void {
     if (this.#pending[counter] === this.#before + EMPTY_BYTES) this.#pending[counter] = this.#before;
   }
@@ -147,7 +147,7 @@ export class WrittenCount {
   endObject(): void {
     const pendingIn = this.#pendingIn;
     if (pendingIn === NONE && !this.#hasSelectors) return;
-    // Objects without text are classified, too, because the class of later objects can depend on them.
+    // Classifies objects without text too, because the class of later objects can depend on them.
     const textClass = this.#textClass();
     if (pendingIn >= 0 && textClass === 'written') {
       this.#writtenIn = pendingIn;

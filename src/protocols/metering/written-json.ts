@@ -23,29 +23,29 @@ const STRING = 4;
 const SKIPPED = 5;
 const OVER = 6;
 
-/** A local copy, because reading an imported binding in a loop is slower. */
+/** Copied to this file, because access to an imported binding in a loop is slower. */
 const SPECIAL = SPECIAL_BYTES;
 
-/** Parses JSON incrementally and counts the strings at the paths of a protocol. */
+/** Parses JSON in chunks and counts the strings at a protocol's paths. */
 export class WrittenJson {
   readonly #root: PathNode;
   readonly #count: WrittenCount;
-  /** Whether the JSON is the data of an event; `read` then stops at the end of each line. */
+  /** Whether the JSON is the data of an event. `read` then stops at the end of each line. */
   readonly #isInLines: boolean;
   #state = VALUE;
   #node: PathNode | null;
-  /** The path nodes of the open containers: of objects, or of the items of arrays. */
+  /** Path nodes of the open containers: of an object, or of the items of an array. */
   readonly #open: PathNode[] = [];
   readonly #isObject: boolean[] = [];
   #depth = 0;
-  /** Number of open containers that are skipped or counted as JSON. */
+  /** Number of open containers that are skipped, or counted as JSON. */
   #skippedDepth = 0;
-  /** Counter and run of the current string, or of the container that is counted as JSON. */
+  /** Counter, and index of the `DataRuns`, of the current string or of the container that counts as JSON. */
   #counter = NONE;
   #run = NONE;
   #stateAfterString = AFTER_VALUE;
   readonly #plainTexts = new PlainTexts();
-  /** Offset of a token that continues beyond the received bytes; otherwise `NONE`. */
+  /** Offset of a token that is incomplete so far; otherwise `NONE`. */
   cutAt = NONE;
 
   constructor(root: PathNode, count: WrittenCount, isInLines: boolean) {
@@ -119,7 +119,7 @@ export class WrittenJson {
     return bytes.length;
   }
 
-  /** Reads a key. If no path contains it, skips its member. Returns the offset at which reading continues. */
+  /** Reads a key and skips its value if no path contains the key. Returns the offset at which reading continues. */
   #key(bytes: Buffer, start: number, isLast: boolean): number {
     const node = this.#open[this.#depth - 1]!;
     let from = start;
@@ -128,7 +128,7 @@ export class WrittenJson {
       while (at < bytes.length && SPECIAL[bytes[at]!] === 0) at++;
       if (bytes[at] !== QUOTE) {
         if (at === bytes.length && !isLast && at - from <= SELECTOR_BYTES_MAX) return this.#cut(bytes, from);
-        // No path contains a key that is this long or has an escape.
+        // A key this long, or with an escape, is in no path.
         this.#node = null;
         this.#beginString(NONE, NONE, AFTER_KEY);
         return from + 1;
@@ -210,7 +210,7 @@ export class WrittenJson {
     this.#state = this.#depth === 0 ? OVER : AFTER_VALUE;
   }
 
-  /** Skips a container. It is counted as JSON if its path requires it. */
+  /** Skips a container, or counts it as JSON if its path requires this. */
   #skip(node: PathNode | null): void {
     this.#counter = node?.isJson ? node.counter : NONE;
     this.#skippedDepth = 1;

@@ -1,30 +1,30 @@
-/** Where a JSON value contains text by the model, as paths such as `choices[].delta.content`; `[]` means each item of an array. */
+/** Where a JSON value has text that the model wrote, as paths such as `choices[].delta.content`. `[]` stands for each item of an array. */
 interface WrittenPaths {
   readonly text: readonly string[];
   /** Paths of text that some providers send as an object. The size of its JSON counts. */
   readonly json?: readonly string[];
-  /** Paths of reasoning, in groups. Providers send the same reasoning at several paths, so only the largest group counts. */
+  /** Groups of paths of reasoning. Providers may send the same reasoning at several paths, so only the largest group counts. */
   readonly reasoning?: readonly (readonly string[])[];
-  /** Paths of encrypted reasoning in base64, an alternative to the groups above. */
+  /** Paths of encrypted reasoning in base64. It counts only instead of the groups above. */
   readonly encrypted?: readonly string[];
-  /** Path of the objects whose text is classified separately. Absent: the whole value or, in a stream, each event. */
+  /** Path of objects whose text is classified separately. Absent: the whole value or, in a stream, each event. */
   readonly classified?: string;
-  /** Paths of strings and numbers by which an object's text is classified. Values have at most 64 bytes. */
+  /** Paths of strings and numbers that determine who wrote an object's text. Values have at most 64 bytes. */
   readonly selectors?: readonly string[];
-  /** Whether the name of an event replaces a missing first selector. */
+  /** Whether the event's name replaces the first selector if that is missing. */
   readonly isNamedByEvent?: boolean;
 }
 
-/** What counts in an object: the text as the paths declare it, all text as reasoning, only encrypted reasoning, or nothing. */
+/** What counts of an object: text as its paths say, all text as reasoning, only encrypted reasoning, or nothing. */
 export type TextClass = 'written' | 'reasoning' | 'encrypted' | 'none';
 
 export interface WrittenRules {
   readonly paths: CompiledPaths;
-  /** Classifies the text of an object by its selector values (`null` if missing). Absent: all text counts as declared. */
+  /** Classifies an object's text by its selectors (`null`: missing). Absent: all text counts as its paths say. */
   classify?(selectors: readonly (string | null)[]): TextClass;
 }
 
-/** Indices of counters. Each group of reasoning has one, from `FIRST_REASONING`. */
+/** Numbers of counters. Each group of reasoning has one, from `FIRST_REASONING` on. */
 export const TEXT = 0;
 export const ENCRYPTED = 1;
 export const FIRST_REASONING = 2;
@@ -32,12 +32,12 @@ export const NONE = -1;
 
 export interface PathNode {
   readonly members: PathMember[];
-  /** Bit set of name lengths modulo 32. */
+  /** Lengths of member names, modulo 32, as a bit set. */
   lengths: number;
   items: PathNode | null;
   counter: number;
   isJson: boolean;
-  /** Index of the `DataRuns` for this path. */
+  /** Index of the `DataRuns` object that searches this path for base64. */
   run: number;
   selector: number;
   isClassified: boolean;

@@ -10,7 +10,7 @@ const SPACE = 0x20;
 
 const DATA = Buffer.from('data:');
 const NAME = Buffer.from('event:');
-/** Bytes that identify a line: a byte order mark and a field name. */
+/** Bytes that suffice to recognize a line: a byte order mark and a field name. */
 const LINE_BYTES = 9;
 
 const IN_DATA = 0;
@@ -20,8 +20,8 @@ const OTHER_LINE = 2;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Measures the text that a model wrote, in a stream or a non-streaming response, in one pass and without building values. Invalid JSON
- * stops the reading of its event. Only selector values and the beginning of an incomplete token are kept in memory.
+ * Measures the text that a model wrote, in a stream or a whole response, in one pass and without building values. Invalid JSON ends the
+ * reading of its event. Only selectors and the beginning of an incomplete token are kept in memory.
  */
 export class WrittenText {
   readonly #count: WrittenCount;
@@ -33,7 +33,7 @@ export class WrittenText {
   #isAfterCr = false;
   #rest = NO_BYTES;
 
-  /** @param isStream whether the bytes are an event stream; otherwise they are one JSON value */
+  /** @param isStream true for an event stream, false for a single JSON value */
   constructor(rules: WrittenRules, isStream = true) {
     const { paths } = rules;
     this.#count = new WrittenCount(rules);
@@ -59,7 +59,7 @@ export class WrittenText {
     this.addPart(events, true);
   }
 
-  /** Counts complete events that need no other processing. `addSimilar` can count later events that differ only in one text. */
+  /** Counts complete events that nothing else must read. Later events that differ in one text can then be counted by `addSimilar`. */
   addPassed(events: Buffer): void {
     const count = this.#count;
     const wasAtEvent = this.#isAtEvent;
@@ -69,7 +69,7 @@ export class WrittenText {
     if (isOneText) this.#similar.note(events, count.textStart, count.textEnd);
   }
 
-  /** Counts events that are similar to the last counted ones; otherwise returns false. */
+  /** Counts events that are similar to the last counted ones. Returns false if they are not. */
   addSimilar(events: Buffer): boolean {
     const sizeBytes = this.#similar.textBytesIn(events);
     if (sizeBytes === -1) return false;
@@ -81,7 +81,7 @@ export class WrittenText {
     return this.#line === LINE_START && !this.#isAfterCr && this.#rest.length === 0;
   }
 
-  /** Counts the next chunk of an event or a response. Chunks can be cut at any byte. */
+  /** Counts the next chunk of an event or a response. A chunk can end at any byte. */
   addPart(part: Buffer, isLast: boolean): void {
     this.#similar.forget();
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
@@ -90,7 +90,7 @@ export class WrittenText {
     if (isLast) this.#endEvent();
   }
 
-  /** Returns the offset of an incomplete token at the end, or the end of the bytes. */
+  /** Reads the bytes. Returns the offset of an incomplete token at the end, or the end of the bytes. */
   #read(bytes: Buffer, isLast: boolean): number {
     const end = bytes.length;
     let at = 0;
@@ -114,7 +114,7 @@ export class WrittenText {
     return end;
   }
 
-  /** Identifies a line, and stops at the value of a data line. Returns `start` if more bytes are needed. */
+  /** Recognizes a line, up to the value of a data line. Returns `start` if more bytes are necessary. */
   #lineStart(bytes: Buffer, start: number, isLast: boolean): number {
     const byte = bytes[start]!;
     const wasAfterCr = this.#isAfterCr;

@@ -30,7 +30,7 @@ const jsonByName: ReadonlyMap<string, JsonOperation> = new Map(
   operations.flatMap((operation) => ('read' in operation ? [[operation.name, operation] as const] : [])),
 );
 
-/** Called in worker threads. */
+/** Returns the operation of this name. Worker threads call this. */
 export function jsonOperationOf(name: string): JsonOperation {
   const operation = jsonByName.get(name);
   if (operation === undefined) throw new Error(`unknown JSON operation ${name}`);

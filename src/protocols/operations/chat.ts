@@ -63,10 +63,10 @@ function audioFormat(fields: BodyFields): string | null {
   return isRecord(asked) && typeof asked.format === 'string' ? asked.format : null;
 }
 
-/** Maximum bytes of the member `audio`, which consists of a voice and a format. */
+/** Maximum bytes of the member `audio`, which has a voice and a format. */
 const AUDIO_BYTES_MAX = 4_096;
 
-/** Returns the splice that makes the provider report usage at the end of a stream; `null` if the client already requests it. */
+/** Returns the change that makes the provider report usage at the end of a stream; `null` if the client asks for it already. */
 function includeUsageSplice(fields: BodyFields): Splice | null {
   const options = fields.optionalObject('stream_options');
   if (options === null) {

@@ -11,7 +11,7 @@ import { jsonOperation } from './json-operation.ts';
 
 const CACHE_KEY_CHARS_MAX = 64;
 
-/** Responses compaction (contract 2.1, 4.3). It is never streamed. */
+/** Compaction of a conversation (contract 2.1, 4.3). It is never a stream. */
 export const compact = jsonOperation({
   name: 'compact',
   protocol: chatProtocol,

@@ -1,7 +1,7 @@
 import { continuationKeysOfInput, responseContinuationKey } from '../responses/continuation-keys.ts';
 import type { BodyFields } from './fields.ts';
 
-/** Returns keys of what the request refers to: a stored response, or encrypted content that only its provider can read. */
+/** Returns keys for what the request refers to: a stored response, or encrypted content that only its provider can read. */
 export function continuationKeysOf(fields: BodyFields): string[] {
   const responseId = fields.optionalText('previous_response_id');
   const input = fields.member('input');

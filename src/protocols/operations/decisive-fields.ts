@@ -1,6 +1,6 @@
 import { foldedName } from '../../lib/folded-name.ts';
 
-/** Fields that affect the cost, for some operation or provider. At the top level they must be spelled exactly and not be repeated. */
+/** Fields that affect the cost of some operation at some provider. At the top level, they must be spelled exactly and not be repeated. */
 export const DECISIVE_FIELDS = [
   ...['model', 'fallbacks', 'stream', 'service_tier', 'speed', 'inference_geo', 'background'],
   ...['tools', 'tool_choice', 'functions'],

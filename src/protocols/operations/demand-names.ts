@@ -3,47 +3,47 @@ import { MemberNames } from '../../lib/json/member-names.ts';
 import { serviceTerms, type TermName, termNames } from '../metering/service-terms.ts';
 import { CONTROL_FIELDS } from '../token-estimate/count-body.ts';
 
-/** How members affect the cost of a call, for all vendors. Bits, because a name can have several meanings by position. */
+/** How members affect the cost of a call, for all vendors. The values are bits, because a name can have several meanings. */
 export const Meaning = {
   content: 1 << 0,
   tools: 1 << 1,
   toolServers: 1 << 2,
-  /** Data for the client, which the model does not read. */
+  /** Data for the client. The model does not read it. */
   free: 1 << 3,
   prediction: 1 << 4,
   more: 1 << 5,
   ownModel: 1 << 6,
-  /** A name of another model, a list of names, or objects with a name. */
+  /** Another model's name, a list of names, or objects with a name. */
   models: 1 << 7,
-  /** Like `models`, but the keys of the object can also be model names. */
+  /** Like `models`, except that keys of the object can also be names of models. */
   modelMap: 1 << 8,
   modelId: 1 << 9,
   limit: 1 << 10,
   thinking: 1 << 11,
   choices: 1 << 12,
-  /** Restricts the meaning to members near the top level, for short names. */
+  /** The name has a meaning only near the top level. For short names. */
   nearTop: 1 << 13,
   toolCalls: 1 << 14,
   thinks: 1 << 15,
-  /** Requests a web search without a tool. */
+  /** Asks for a web search without a tool. */
   search: 1 << 16,
-  /** Like `search`, but only at the top level, because tools have a setting of the same name (Baidu, Doubao, Hunyuan). */
+  /** Like `search`, but only at the top level: tools have a setting of the same name (Baidu, Doubao, Hunyuan). */
   searchAtTop: 1 << 17,
   term: 1 << 18,
   modalities: 1 << 19,
   audio: 1 << 20,
   caches: 1 << 21,
-  /** A schema, in which member names are arbitrary. */
+  /** A schema, whose member names can be anything. */
   schema: 1 << 22,
-  /** A schema if it belongs to a function; otherwise settings, at the top level or of a provider tool. */
+  /** In a function, this is a schema. At the top level and in a provider tool, it is settings. */
   parameters: 1 << 23,
   type: 1 << 24,
   maxUses: 1 << 25,
-  /** Settings that can ask the provider to summarize a long input. */
+  /** Settings by which the provider may summarize a long input. */
   contextManagement: 1 << 26,
   trigger: 1 << 27,
   threshold: 1 << 28,
-  /** Repeats tools that another member of the request offers. */
+  /** Repeats tools that another member offers. */
   toolChoice: 1 << 29,
   unknown: 1 << 30,
 } as const;
@@ -101,7 +101,7 @@ const NAMES: readonly (readonly [meaning: number, names: readonly string[]])[] =
   [Meaning.trigger, ['trigger']],
   [Meaning.toolChoice, ['tool_choice']],
   [Meaning.threshold, ['value', 'compact_threshold']],
-  // Settings without an effect on the cost. They can also appear in a list of models.
+  // Settings that do not affect the cost. They can also be in a list of models.
   [
     0,
     [
@@ -124,7 +124,7 @@ for (const [suffix, meaning] of [...meanings].filter(([name]) => name.startsWith
 const KEYS = new MemberNames(...meanings.keys());
 const MEANINGS = Int32Array.from(meanings.values());
 
-/** Returns a bit set. `bytes[start, end)` is the key without quotes. */
+/** Returns the meanings of a key as bits. `bytes[start, end)` is the key without quotes. */
 export function meaningOf(bytes: Buffer, start: number, end: number): number {
   const index = KEYS.find(bytes, start, end);
   return index === -1 ? Meaning.unknown : MEANINGS[index]!;

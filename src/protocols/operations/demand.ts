@@ -11,7 +11,7 @@ import type { BodyFields } from './fields.ts';
 import { NamedModels } from './named-models.ts';
 import { type Demand, plainDemand } from './operation.ts';
 
-/** Type names have up to 64 characters, and each can be a six-byte escape. */
+/** Maximum bytes of a type: 64 characters, each as an escape of six bytes. */
 const TYPE_BYTES_MAX = 6 * 64;
 const TERM_BYTES_MAX = 64;
 const NUMBER_BYTES_MAX = 64;
@@ -22,7 +22,7 @@ const NUMBERS = Meaning.limit | Meaning.thinking | Meaning.choices;
 interface OpenTool {
   isRunByProvider: boolean;
   uses: number | null;
-  /** Models that the tool's parameters name. They are ignored for functions, whose parameters are a schema. */
+  /** Models that the parameters of the tool name. Ignored for functions, whose parameters are a schema. */
   models: NamedModels | null;
 }
 
@@ -33,7 +33,7 @@ interface OpenEdit {
 
 /**
  * Reads what multiplies the cost of a request (`docs/reservations.md`), in the spellings of all vendors, because a relay might forward it
- * to any of them. Members with an unexpected form are ignored. If several members specify a quantity, the highest value is used.
+ * to any of them. Members of an unexpected type are ignored. If several members state a quantity, the highest value applies.
  */
 export class DemandReader extends ContentDemand {
   readonly #fields: BodyFields;
@@ -59,7 +59,7 @@ export class DemandReader extends ContentDemand {
     this.#reader = fields.reader();
   }
 
-  /** Reads references to provider state and, in the same pass, the demand that `demand` returns. */
+  /** Reads references to provider state and, at the same time, what `demand` returns. */
   named(table: RequestTable): NamedState {
     return readNamedState(this.#reader, table, this);
   }
@@ -68,7 +68,7 @@ export class DemandReader extends ContentDemand {
     return this.#choices;
   }
 
-  /** @throws GatewayError `invalidRequest` if the request names too many models */
+  /** Returns what was read. @throws GatewayError `invalidRequest` if the request names too many models */
   demand(continues: Demand['continues']): Demand {
     const { bytes, start } = this.#fields;
     const isThinkingOpen = this.#isThinkingOpen && this.#thinkingTokens === 0;
@@ -92,7 +92,7 @@ export class DemandReader extends ContentDemand {
   readMember(json: JsonReader, isRequest: boolean): Reads {
     const { bytes, keyStart: start, keyEnd: end, kind } = json;
     const meaning = meaningOf(bytes, start, end);
-    // Most settings return here.
+    // Nearly all settings have no meaning here.
     if ((meaning === 0 || meaning === Meaning.unknown) && kind !== 'object' && kind !== 'array') return Reads.nothing;
     if ((meaning & Meaning.content) !== 0) {
       this.content = decodeString(bytes, start, end);
@@ -112,7 +112,7 @@ export class DemandReader extends ContentDemand {
     this.#at(json, () => this.#readTool(false));
   }
 
-  /** Reads the next value of `json` without moving `json`. */
+  /** Reads the next value of `json` with another reader, so that `json` stays before it. */
   #at(json: JsonReader, read: () => void): void {
     const outer = this.#reader;
     this.#reader = json.from(json.offset);
@@ -127,7 +127,7 @@ export class DemandReader extends ContentDemand {
     else if (meaning === Meaning.unknown || !this.#asksFor(start, end, meaning)) this.#control(meaning, 1);
   }
 
-  /** Reads a top-level member that requests a service term or audio. Returns `false` if the caller must still read its value. */
+  /** Reads a top-level member that asks for a service term or audio. Returns `false` if the caller must still read the value. */
   #asksFor(start: number, end: number, meaning: number): boolean {
     const reader = this.#reader;
     const { bytes, kind } = reader;
@@ -193,7 +193,7 @@ export class DemandReader extends ContentDemand {
     else if (reader.kind === 'array') for (reader.enter(); reader.nextItem(); ) this.#controls(depth);
   }
 
-  /** Reads the members of the next object. Within context management, the object can be an edit. */
+  /** Reads the members of the next object. In context management, the object can be an edit. */
   #object(visit: (meaning: number, start: number, end: number) => void): void {
     const reader = this.#reader;
     const outer = this.#edit;
@@ -212,7 +212,7 @@ export class DemandReader extends ContentDemand {
     this.#compactsAboveTokens = Math.min(this.#compactsAboveTokens ?? Number.MAX_SAFE_INTEGER, aboveTokens ?? 0);
   }
 
-  /** Reads context edits, which can ask the provider to summarize a long input. Each object in the value can be an edit. */
+  /** Reads context edits, by which the provider may summarize a long input. Each object in the value can be one. */
   #contextManagement(depth: number): void {
     const outer = this.#edit;
     this.#edit = { isCompaction: false, aboveTokens: null };
@@ -220,7 +220,7 @@ export class DemandReader extends ContentDemand {
     this.#edit = outer;
   }
 
-  /** Reads the type of a context edit, or the input length above which it applies. Returns `false` for other members. */
+  /** Reads the type of a context edit, or the input length from which on it applies. Returns `false` for other members. */
   #readEdit(edit: OpenEdit, meaning: number, depth: number): boolean {
     const reader = this.#reader;
     if ((meaning & Meaning.type) !== 0 && reader.kind === 'string') {
@@ -259,7 +259,7 @@ export class DemandReader extends ContentDemand {
     }
   }
 
-  /** Reads an object that either describes a model (and then has its name) or maps models to others, such as `{"gpt":["other"]}`. */
+  /** Reads an object that either describes one model, by its name, or maps models to others, such as `{"gpt":["other"]}`. */
   #namedInObject(isMap: boolean, depth: number): void {
     const reader = this.#reader;
     const keys = new NamedModels();
@@ -294,7 +294,7 @@ export class DemandReader extends ContentDemand {
     else this.#thinkingTokens = Math.max(this.#thinkingTokens, value);
   }
 
-  /** Rounds up; `null` if the value is not a number. Some servers accept numbers in quotes. */
+  /** Reads a number, rounded up; `null` if the value is none. Some servers accept numbers in quotes. */
   #wholeNumber(): number | null {
     const reader = this.#reader;
     const { offset, kind } = reader;
@@ -309,7 +309,7 @@ export class DemandReader extends ContentDemand {
     return Number.isNaN(value) ? null : Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
   }
 
-  /** Reads tools or tool servers. The provider runs all tools of tool servers. */
+  /** Reads tools or tool servers. All tools of a tool server run at the provider. */
   #offered(areTools: boolean): void {
     const reader = this.#reader;
     const { kind } = reader;
@@ -345,7 +345,7 @@ export class DemandReader extends ContentDemand {
     if (tool.models !== null) this.#models.addAll(tool.models);
   }
 
-  /** Collects the models that the settings of a provider tool or the schema of a function name. */
+  /** Collects the models that are named by settings of a provider tool, or by the schema of a function. */
   #parameters(depth: number): void {
     const tool = this.#tool;
     if (tool === null) return;
@@ -379,15 +379,15 @@ export class DemandReader extends ContentDemand {
   }
 }
 
-/** Assumed uses of each provider tool if the request sets no limit. */
+/** Assumed uses of each provider tool if the request states no limit. */
 const TOOL_USES = 2;
 
 const TOO_LONG = '…';
 
-/** Assumed thinking tokens if a request asks for thinking without a limit: the default limit of Qwen models. */
+/** Assumed thinking tokens if the request asks for thinking without a limit: the default limit of Qwen models. */
 const OPEN_THINKING_TOKENS = 38_912;
 
-/** Whether the provider runs the tool. The client runs functions, and other tools whose results the next request contains. */
+/** Whether the provider runs the tool. Functions run at the client, and so do other tools whose results the next request contains. */
 function isServerTool(type: string): boolean {
   return type !== '' && toolRule(type)?.runs !== 'client';
 }

@@ -22,12 +22,12 @@ interface OpenPart {
   readonly head: PartHead;
   readonly kind: ReturnType<typeof partKind>;
   sizeBytes: number;
-  /** All bytes of a text part, or the first bytes of a file. */
+  /** Bytes of a part that are kept: all of a text, the first ones of a file. */
   readonly kept: Buffer[];
   keptBytes: number;
 }
 
-/** Reads the form of an image edit as a stream. Keeps text parts and the first bytes of each image. */
+/** Reads the form of an image edit while it arrives. Keeps text parts and the first bytes of each image. */
 export class EditFormReader {
   readonly #boundary: string;
   readonly #digest: Digest | null;
@@ -39,7 +39,7 @@ export class EditFormReader {
   #open: OpenPart | null = null;
   #modelPlace: FormModelPlace | null = null;
 
-  /** @param digest receives the contents of all parts, without the boundary, which is random */
+  /** @param digest receives the content of all parts, but not the boundary, which is random */
   constructor(boundary: string, digest: Digest | null = null) {
     this.#boundary = boundary;
     this.#digest = digest;
@@ -50,12 +50,12 @@ export class EditFormReader {
     });
   }
 
-  /** @throws GatewayError `invalidRequest` */
+  /** Reads the next chunk. @throws GatewayError `invalidRequest` */
   push(chunk: Buffer): void {
     this.#parse(() => this.#parser.push(chunk));
   }
 
-  /** @throws GatewayError `invalidRequest` if the form is not complete */
+  /** Returns the whole form. @throws GatewayError `invalidRequest` if it is not complete */
   finish(): { form: EditForm; modelPlace: FormModelPlace; listedCount: number } {
     this.#parse(() => this.#parser.end());
     const first = this.#parser.firstBoundaryStart!;
@@ -103,7 +103,7 @@ export class EditFormReader {
     const keptBytesMax = part.kind === 'text' ? TEXT_PART_BYTES_MAX : IMAGE_HEAD_BYTES_MAX;
     const wanted = bytes.subarray(0, keptBytesMax - part.keptBytes);
     if (wanted.length === 0) return;
-    // A copy, so that the much larger chunk can be freed.
+    // Copied, so that the much larger chunk can be freed.
     part.kept.push(Buffer.from(wanted));
     part.keptBytes += wanted.length;
   }
@@ -111,7 +111,7 @@ export class EditFormReader {
   #end(contentEnd: number): void {
     const { head, kind, sizeBytes, kept } = this.#open!;
     this.#open = null;
-    // The size at the end of each part makes the digested text unambiguous.
+    // The size after each part makes the digested text unambiguous.
     this.#digest?.add(`\n${sizeBytes}`);
     if (kind === 'other') return;
     const bytes = Buffer.concat(kept);

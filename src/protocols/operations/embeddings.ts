@@ -6,7 +6,7 @@ import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Embeddings (contract 4.2). The input is one text or several, each as a string or as a list of tokens. */
+/** Embeddings (contract 4.2). The input is one text or several, each as a string or a list of tokens. */
 export const embeddings = jsonOperation({
   name: 'embeddings',
   protocol: chatProtocol,
@@ -44,6 +44,6 @@ function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
       if (item === 'array') for (reader.enter(); reader.nextItem(); ) if (reader.kind === 'number') numbers++;
     }
   }
-  // Numbers directly in the array are the tokens of one text.
+  // Numbers directly in the array are the tokens of a single text.
   return { inputs: Math.max(texts, 1), numbers };
 }

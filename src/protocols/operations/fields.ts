@@ -16,14 +16,14 @@ import {
 import { DECISIVE_BY_FOLDED, DECISIVE_FIELDS } from './decisive-fields.ts';
 import type { ModelPlace, Splice } from './operation.ts';
 
-/** Maximum bytes of a string that the gateway reads, in its JSON form. */
+/** Maximum bytes of a string that the gateway reads, as JSON. */
 const TEXT_BYTES_MAX = 64 * 1024;
 const NUMBER_BYTES_MAX = 1024;
 
-/** The fields of a JSON body. Null counts as absent. Repeated and misspelled keys are refused, because parsers treat them differently. */
+/** The fields of a JSON body. Null counts as absent. Repeated and misspelled keys are refused, because parsers read them differently. */
 export class BodyFields {
   readonly bytes: Buffer;
-  /** Offsets of the opening brace and of the byte after the closing brace. */
+  /** The body's object: `start` is the offset of its opening brace, `end` the offset after its closing brace. */
   readonly start: number;
   readonly end: number;
   readonly members: readonly JsonMember[];
@@ -41,7 +41,7 @@ export class BodyFields {
     for (const { key } of outline.members) this.#foldedKeys.push(foldings.get(key) ?? foldedName(key));
   }
 
-  /** @throws GatewayError `invalidRequest` if the bytes are not one JSON object in UTF-8; JsonStepsError like `scanJson` */
+  /** Reads a body. @throws GatewayError `invalidRequest` if it is not one JSON object in UTF-8; JsonStepsError like `scanJson` */
   static read(bytes: Buffer, limits?: JsonScanLimits): BodyFields {
     if (bytes.length === 0) throw invalidRequest('The body is empty; a JSON object is expected.');
     if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
@@ -73,13 +73,13 @@ export class BodyFields {
     return this.#present(key) !== undefined;
   }
 
-  /** Returns the splice that sets a key: it replaces the value, or adds the key as the first member. */
+  /** Returns the change that sets a key: it replaces the value, or adds the key as the first member. */
   assignment(key: string, json: string): Splice {
     const { start, end, before, after } = this.#place(key);
     return { start, end, text: `${before}${json}${after}` };
   }
 
-  /** Returns where the provider's name of the model is inserted: the value of `model`, or a new first member. */
+  /** Returns where the provider's name of the model is inserted: at the value of `model`, or as a new first member. */
   modelPlace(): ModelPlace {
     return this.#place('model');
   }
@@ -135,7 +135,7 @@ export class BodyFields {
     throw this.#refusal(key, `must be one of ${words.map((candidate) => `"${candidate}"`).join(', ')}`);
   }
 
-  /** @throws GatewayError `invalidRequest` if the value is longer than a string may be */
+  /** Returns a value. @throws GatewayError `invalidRequest` if it is longer than a string may be */
   value(key: string): unknown {
     const member = this.#present(key);
     if (member === undefined) return undefined;
@@ -157,7 +157,7 @@ export class BodyFields {
     return value;
   }
 
-  /** Checks only the type of a value; the provider validates its content. */
+  /** Checks only the type of a value. The provider validates its content. */
   requireKind(key: string, kinds: readonly JsonKind[]): void {
     if (!this.has(key)) throw this.#refusal(key, 'is required');
     this.optionalKind(key, kinds);
@@ -191,7 +191,7 @@ export class BodyFields {
     throw this.#wrongType(key, member, `a whole number from ${min}`);
   }
 
-  /** Returns `null` if the value is not a whole number. For fields that only some vendors define. */
+  /** Reads a whole number, or returns `null` for anything else. For fields that only some vendors define. */
   lenientWhole(key: string): number | null {
     const member = this.#present(key);
     const value = member?.kind === 'number' ? Number(this.#text(member)) : Number.NaN;
@@ -219,7 +219,7 @@ export class BodyFields {
     if (member.kind !== 'string') throw this.#wrongType(key, member, 'a string');
     this.#requireShort(key, member);
     const text = JSON.parse(this.#text(member)) as string;
-    // Servers read an unpaired surrogate differently: Python keeps it, Go replaces it with U+FFFD.
+    // Servers differ in how they read an unpaired surrogate: Python keeps it, Go replaces it with U+FFFD.
     if (!text.isWellFormed()) throw this.#wrongType(key, member, 'a string of complete Unicode characters');
     return text;
   }
@@ -247,7 +247,7 @@ export class BodyFields {
   }
 }
 
-/** Cache of the folded forms of the keys that the gateway reads: a few dozen. */
+/** Cache of keys in folded form, for the few dozen that the gateway reads. */
 const foldings = new Map<string, string>();
 
 function noteFolding(key: string): string {
@@ -256,7 +256,7 @@ function noteFolding(key: string): string {
   return folded;
 }
 
-/** @throws GatewayError `invalidRequest` if the bytes are not valid JSON, or exceed a limit on members, values or depth */
+/** Scans the members. @throws GatewayError `invalidRequest` for invalid JSON, or too many members, values or levels */
 function outlineOf(bytes: Buffer, start: number, end: number, limits = defaultJsonScanLimits): JsonOutline {
   try {
     return scanJson(bytes, start, end, limits);

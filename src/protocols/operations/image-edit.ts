@@ -19,7 +19,7 @@ import {
   type UploadReader,
 } from './operation.ts';
 
-/** Maximum input tokens of an image at high fidelity. Only the reservation uses this value. */
+/** Maximum input tokens of an image at high fidelity, for the reservation. */
 const IMAGE_INPUT_TOKENS = 8_000;
 
 export const imageEdit: UploadOperation<'images.edit'> = {
@@ -75,7 +75,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
   };
 }
 
-/** Replaces the client's name of the model. If `place` is `null`, nothing is replaced. */
+/** Replaces the client's name of the model at `place`; with `null`, nothing is replaced. */
 function withModel(stored: StoredUpload, place: FormModelPlace | null, providerModel: string): StoredBody {
   if (place === null) return { sizeBytes: stored.sizeBytes, read: () => stored.read() };
   const named = Buffer.from(`${place.before}${providerModel}${place.after}`);

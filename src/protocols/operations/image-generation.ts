@@ -11,10 +11,10 @@ import { typedStreamError } from '../responses/errors.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Maximum output tokens of an image, including its partial images. */
+/** Maximum output tokens of an image together with its previews. */
 export const IMAGE_OUTPUT_TOKENS = 8_192;
 
-/** Maximum UTF-16 code units of the prompt that are kept. A prompt with more is too long for every family. */
+/** Maximum UTF-16 code units that are kept of a prompt. A longer one exceeds the limit of every family. */
 const PROMPT_UNITS_KEPT = 2 * Math.max(...imageFamilies.map(({ promptCharactersMax }) => promptCharactersMax)) + 1;
 
 export const imageGeneration = jsonOperation({

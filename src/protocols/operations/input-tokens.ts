@@ -2,7 +2,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { checkEstimateInput, checkEstimateTools } from '../responses/input.ts';
 import type { Estimate } from './estimate.ts';
 
-/** Fields that refer to stored data, whose tokens cannot be counted (contract 4.4). */
+/** Fields that refer to stored data. Its tokens cannot be counted (contract 4.4). */
 const REMOTE_FIELDS = ['conversation', 'previous_response_id', 'prompt'];
 
 export const inputTokens: Estimate = {

@@ -19,30 +19,30 @@ export interface ReadRequest<Details> {
   readonly model: string | null;
   readonly isStream?: boolean;
   readonly continuationKeys?: readonly string[];
-  /** Provider state that the request refers to. Absent: read with `PLAIN_TABLE`. */
+  /** Provider state that the request refers to. Absent: it is read with `PLAIN_TABLE`. */
   readonly named?: NamedState;
   readonly choices?: number;
   readonly demand?: Partial<Demand>;
-  /** Absent: estimated from the size of the body. */
+  /** Estimated input tokens; absent: estimated from the size of the body. */
   readonly inputTokensEstimate?: number;
-  /** Changes for the provider, in addition to the model name. */
+  /** Changes of the body for the provider, in addition to the model name. */
   readonly splices?: readonly Splice[];
   readonly details: Details;
 }
 
 /** What differs between operations with a JSON body. `Details` must consist of plain values (see `RequestFacts`). */
 export interface JsonOperationParts<Details, Name extends string = string> extends Operation<Name> {
-  /** An operation with the value `scans` must not call `wholeValue`. */
+  /** How `read` works. An operation with the value `scans` must not call `wholeValue`. */
   readonly reading: JsonOperation['reading'];
-  /** @throws GatewayError `invalidRequest` with the invalid field */
+  /** Reads a request. @throws GatewayError `invalidRequest` with the invalid field */
   readRequest(fields: BodyFields, asked: DemandReader): ReadRequest<Details>;
-  /** @throws GatewayError `invalidRequest` if the model does not support the request */
+  /** Checks a request against its model. @throws GatewayError `invalidRequest` if the model does not support it */
   checkFor?(details: Details, modelId: string): void;
   response(details: Details, demand: Demand): ResponseReading;
   readonly givesChoices?: boolean;
-  /** Whether calls belong to sessions, so that a provider can cache the prompt of a session. */
+  /** Whether calls belong to conversations, whose prompts a provider can cache. */
   readonly hasSessions?: boolean;
-  /** The response member that can contain signed blocks. Absent: none, or continuation keys cover them. */
+  /** The response member that can contain signed blocks. Absent: it has none, or continuation keys cover them. */
   readonly signedMember?: string;
   readStream?(details: Details, basis: ChargeBasis, demand: Demand, restate: RestateUsage | undefined): StreamReading;
 }
@@ -97,7 +97,7 @@ class JsonCallInput<Details> implements CallInput {
   readonly choices: number;
   readonly contentType = 'application/json';
 
-  /** @param facts read from `body`, possibly in another thread */
+  /** @param facts what was read from `body`, possibly in another thread */
   constructor(parts: JsonOperationParts<Details>, facts: RequestFacts<Details>, body: Buffer) {
     this.#parts = parts;
     this.#facts = facts;
@@ -145,14 +145,14 @@ class JsonCallInput<Details> implements CallInput {
   }
 }
 
-/** Sets the provider's name of the model. If the client sent none, it is inserted, so that the provider does not choose a default. */
+/** Sets the provider's name of the model. It is inserted if the client sent none, because the provider would choose a default. */
 function modelSplice(place: ModelPlace, model: string | null, providerModel: string): Splice[] {
   if (place.isNamed && model === providerModel) return [];
   const { start, end, before, after } = place;
   return [{ start, end, text: `${before}${JSON.stringify(providerModel)}${after}` }];
 }
 
-/** Applies replacements, which must not overlap. */
+/** Applies changes, which must not overlap. */
 export function splice(bytes: Buffer, splices: readonly Splice[]): Buffer {
   if (splices.length === 0) return bytes;
   const parts: Buffer[] = [];

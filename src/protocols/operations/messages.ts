@@ -7,7 +7,7 @@ import { readMessagesStream } from '../messages/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import { jsonOperation } from './json-operation.ts';
 
-/** Messages creation (contract 4.1). Providers report usage in all responses and streams. */
+/** Messages (contract 4.1). Providers report usage in all responses and streams. */
 export const messages = jsonOperation({
   name: 'messages',
   protocol: messagesProtocol,

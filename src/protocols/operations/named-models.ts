@@ -9,12 +9,12 @@ const INNER_MODELS_MAX = 32;
 /** LiteLLM's key for the default fallback models. */
 const ANY_MODEL = '*';
 
-/** Names of other models in a request, each with the offset of a value that is the name or has it as key. */
+/** Names of other models in a request. Each has the offset of a value: the name itself, or the value whose key is the name. */
 export class NamedModels {
-  /** Offsets by name; `null`: the name is too long. One name more than allowed is kept, which suffices to refuse the request. */
+  /** Offsets by name; `null`: a name that is too long. One name more than allowed is kept, to refuse the request. */
   #offsets: Map<string | null, number> | null = null;
 
-  /** `bytes[start, end)` is the name without quotes. */
+  /** Adds the name `bytes[start, end)`, without quotes. */
   add(bytes: Buffer, start: number, end: number, offset: number): void {
     this.#take(end - start > NAME_BYTES_MAX ? null : decodeString(bytes, start, end), offset);
   }
@@ -29,7 +29,7 @@ export class NamedModels {
     if (!this.#offsets.has(name) && this.#offsets.size <= INNER_MODELS_MAX) this.#offsets.set(name, offset);
   }
 
-  /** @throws GatewayError `invalidRequest` if there are too many models, or a name is too long */
+  /** Returns the names. @throws GatewayError `invalidRequest` if there are too many, or one is too long */
   list(bytes: Buffer, start: number): InnerModel[] {
     if (this.#offsets === null) return [];
     const paths = pathsOf(bytes, start, [...this.#offsets.values()]);

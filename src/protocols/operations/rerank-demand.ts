@@ -9,8 +9,8 @@ export interface Search {
 }
 
 /**
- * Estimates the cost of a rerank request. Vendors that charge by tokens count the query with each document. Vendors that charge by search
- * units count one unit per 100 documents, and split a document that has more than 500 tokens together with the query.
+ * Estimates the cost of a rerank request. Vendors that charge by tokens count the query again for each document. Vendors that charge by
+ * search units count one unit per 100 documents; a document counts as several if it has more than 500 tokens together with the query.
  */
 export function rerankDemand(
   search: Search,
@@ -25,9 +25,9 @@ export function rerankDemand(
     const own = chunksOf(tokens, queryTokens);
     documentTokens += tokens;
     chunks += own;
-    // A text never has more tokens than bytes.
+    // Bytes instead of tokens: a text never has more tokens than bytes.
     chunksMax += chunksOf(bytes, search.queryBytes);
-    // Vendors that charge by tokens split documents only on request; each chunk is then read with the query.
+    // Vendors that charge by tokens split documents only if asked. They then count the query again for each chunk.
     readings += search.chunksMax === null ? 1 : Math.max(1, Math.min(own, search.chunksMax));
   }
   return {
@@ -41,7 +41,7 @@ export function rerankDemand(
 const PAIR_TOKENS = 4;
 const UNIT_DOCUMENTS = 100;
 const CHUNK_TOKENS = 500;
-/** Minimum tokens of a document in each chunk, however long the query is. */
+/** Minimum tokens that each chunk has of the document, however long the query is. */
 const CHUNK_DOCUMENT_TOKENS_MIN = 250;
 
 function chunksOf(documentTokens: number, queryTokens: number): number {

@@ -6,7 +6,7 @@ import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
 import { rerankDemand } from './rerank-demand.ts';
 
-/** Rerank (contract 4.2). There is no standard, so only the fields that all vendors share are validated. */
+/** Rerank (contract 4.2). There is no standard for it, so only fields that all vendors share are checked. */
 export const rerank = jsonOperation({
   name: 'rerank',
   protocol: chatProtocol,

@@ -13,7 +13,7 @@ import { continuationKeysOf } from './continuation-keys.ts';
 import { jsonOperation } from './json-operation.ts';
 import { type Demand, outputTokensMax } from './operation.ts';
 
-/** Responses creation (contract 4). Providers report usage in all responses, and in the last event of a stream. */
+/** Responses (contract 4). Providers report usage in all responses, and in the last event of a stream. */
 export const responses = jsonOperation({
   name: 'responses',
   protocol: chatProtocol,
@@ -45,7 +45,7 @@ export const responses = jsonOperation({
       named,
       isStream: fields.optionalBoolean('stream') ?? false,
       details: {
-        // Later calls cannot refer to items that are not stored.
+        // Items that are not stored cannot be referred to later.
         keepsItems: fields.optionalBoolean('store') !== false,
         containerUse: { named: containers, mayContinue: continuationOf(named.references) !== 'nothing' },
       },

@@ -3,14 +3,14 @@ import { JsonReader } from '../../lib/json/json-reader.ts';
 import type { JsonMember } from '../../lib/json/json-scan.ts';
 import { MemberNames } from '../../lib/json/member-names.ts';
 
-/** Identifies the conversation of a call, which is routed to the provider that has cached its prompt (`docs/routing.md`). */
+/** The conversation of a call. Its calls go to the provider that has cached the prompt (`docs/routing.md`). */
 export interface Session {
-  /** Source of `value`: a body member, a header, or `conversation` for the beginning of the conversation's text. */
+  /** Where `value` comes from: a body member, a header, or `conversation` for the beginning of the conversation's text. */
   readonly by: string;
   readonly value: string;
 }
 
-/** Offsets of body members that may identify a session; -1 if a member is absent or null. */
+/** Offsets of body members that may name a session; -1: absent or null. */
 type SessionPlaces = Readonly<typeof NO_PLACES>;
 const NO_PLACES = {
   prompt_cache_key: -1,
@@ -23,7 +23,7 @@ const NO_PLACES = {
 };
 const PLACES = new Map(Object.keys(NO_PLACES).map((name) => [name, name as keyof SessionPlaces]));
 
-/** If a key is repeated, the last one is used, as in most parsers. */
+/** Finds these members. If a key is repeated, the last one counts, as in most parsers. */
 export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' | 'valueStart'>[]): SessionPlaces {
   const places = { ...NO_PLACES };
   for (const { key, kind, valueStart } of members) {
@@ -33,18 +33,18 @@ export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' 
   return places;
 }
 
-/** Offsets for reading the session later, or the session itself if the body is too large for the main thread (decision 16). */
+/** Offsets to find the session later; for a body too large for the main thread, the session itself (decision 16). */
 export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
 
 const READ_LATER_BYTES_MAX = 64 * 1024;
 
-/** Called in the thread that reads the body. */
+/** Finds the session of a body. The thread that reads the body calls this. */
 export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
   if (body.length <= READ_LATER_BYTES_MAX) return { places };
   return { named: cacheKeyAt(body, places) ?? conversationAt(body, places) };
 }
 
-/** Session headers of Claude Code, Codex (two spellings) and opencode, and headers that several clients use. */
+/** Headers that name a session: those of Claude Code, Codex (two spellings) and opencode, and some that several clients use. */
 export const SESSION_HEADERS = [
   'x-session-affinity',
   'x-claude-code-session-id',
@@ -104,15 +104,15 @@ function userIdAt(body: Buffer, offset: number): string | null {
   return userId;
 }
 
-/** Maximum bytes of text that identify a conversation: its instructions, its tools and its first user message. */
+/** Maximum bytes of the text that identifies a conversation: instructions, tools and the first user message. */
 const START_BYTES_MAX = 4_096;
 
-/** Members that are ignored: clients move `cache_control` from message to message. */
+/** Members that are skipped: clients move `cache_control` from message to message. */
 const MOVING = new MemberNames('cache_control');
 const TURN = new MemberNames('role', 'content');
 const ROLE_BYTES_MAX = 64;
 
-/** The beginning of Claude Code's first instruction block, which is ignored because it differs in each call. */
+/** Beginning of Claude Code's first instruction block, which is skipped because it differs in each call. */
 const ATTRIBUTION = Buffer.from('x-anthropic-billing-header');
 
 const ENOUGH = new Error('enough of the conversation was read');
@@ -139,7 +139,7 @@ function conversationStart(body: Buffer, places: SessionPlaces): string {
     }
   }
 
-  /** Adds the messages up to the first user message. Those without a role are items, such as tool calls. */
+  /** Adds all messages up to the first user message. Those without a role are items, such as tool calls. */
   function addTurns(reader: JsonReader): void {
     const { kind } = reader;
     if (kind !== 'array') {

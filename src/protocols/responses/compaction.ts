@@ -6,8 +6,8 @@ import { ResponseContinuationKeys } from './continuation-keys.ts';
 import { readResponsesUsage } from './usage.ts';
 
 /**
- * Reads responses of `POST /v1/responses/compact` (contract 2.1): the user's messages, followed by exactly one compaction, and items of
- * unknown types anywhere. A result that violates the contract, or whose usage is implausible, counts as having no usage, so the call fails.
+ * Reads responses of `POST /v1/responses/compact` (contract 2.1): the user's messages, then exactly one compaction, with items of unknown
+ * types anywhere. If the result breaks the contract, or its usage cannot be true, it counts as having no usage, so the call fails.
  */
 export const compactionResponse: ResponseReading = {
   keep: ['id', 'object', 'created_at', 'output', 'usage', 'service_tier'],
@@ -26,7 +26,7 @@ export const compactionResponse: ResponseReading = {
   },
 };
 
-/** Stands for the text of the compaction, which is never empty. */
+/** Stands for the text of the compaction: its size is unknown, but not zero. */
 const COMPACTION_TEXT = deliveredAsWhole(1);
 
 function isCompactionResult(response: ReadResponse): boolean {
@@ -40,7 +40,7 @@ function isCompactionResult(response: ReadResponse): boolean {
   );
 }
 
-/** A single item that is not in an array can only be the compaction. */
+/** Whether the output is that of a compaction. A single item without an array can only be the compaction. */
 function isCompactedOutput(output: unknown): boolean {
   let hasCompaction = false;
   for (const item of Array.isArray(output) ? output : [output]) {
@@ -71,7 +71,7 @@ function isUserMessage(item: Record<string, unknown>): boolean {
   );
 }
 
-/** The contract mentions only text here. Images and files of the request (contract 4.3) might be returned, too. */
+/** Whether a block is a user's. The contract mentions only text; images and files of the request (contract 4.3) may be returned, too. */
 function isUserContent(block: unknown): boolean {
   if (!isRecord(block)) return false;
   if (block.type === 'input_text') return isString(block.text);

@@ -6,19 +6,19 @@ import { signedKey, signedKeyOfHash } from '../signed-blocks.ts';
 import { REFERENCES_MAX, type StateKind, stateKey } from '../state-references.ts';
 
 /**
- * Continuation keys are hashes of everything in a response to which later calls can refer. Such calls must go to the same provider.
- * Responses are identified by id, compactions by encrypted content: `r:` or `e:` and a SHA-256 in base64url, so that neither is stored. For
- * reasoning, the same provider is only preferred.
+ * Continuation keys are hashes of everything in a response to which later calls can refer. Such calls must go to the same provider. A
+ * response is identified by its id, a compaction by its encrypted content: `r:` or `e:` and a SHA-256 in base64url, so neither is stored.
+ * For reasoning, the same provider is only preferred.
  */
 
-/** Maximum number of compactions stored per response, and looked up per request. */
+/** Maximum number of compactions that are stored for a response, and looked up for a request. */
 export const AFFINITY_KEYS_MAX = 16;
 
 export function responseContinuationKey(id: string): string {
   return stateKey({ kind: 'response', id });
 }
 
-/** @param content the decoded JSON string; a buffer contains UTF-8 */
+/** @param content the decoded JSON string; a buffer has it as UTF-8 */
 export function encryptedContinuationKey(content: Buffer | string): string {
   return `${ENCRYPTED}${hash('sha256', content, 'base64url')}`;
 }
@@ -30,12 +30,12 @@ export function reasoningKeys(continuationKeys: readonly string[]): string[] {
   return contexts.map((key) => signedKeyOfHash(key.slice(ENCRYPTED.length)));
 }
 
-/** The item type in the contract (2.1), and the one in an earlier version of the vendor's backend. */
+/** Item types of compactions: that of the contract (2.1), and that of an earlier version of the vendor's backend. */
 const COMPACTION_TYPES: readonly unknown[] = ['compaction', 'compaction_summary'];
 
 const STATE_KEYS_MAX = REFERENCES_MAX;
 
-/** Collects keys of the response, its items, their containers and files, its compactions, and the last reasoning. */
+/** Collects keys of a response: of itself, its items, their containers and files, its compactions, and the last reasoning. */
 export class ResponseContinuationKeys {
   readonly #keepsItems: boolean;
   #response: string | null = null;
@@ -43,7 +43,7 @@ export class ResponseContinuationKeys {
   readonly #compactions = new Set<string>();
   #reasoning: string | null = null;
 
-  /** @param keepsItems whether the provider stores the items of the response; the request can forbid it */
+  /** @param keepsItems whether the provider stores the items of the response, which the request can forbid */
   constructor(keepsItems = true) {
     this.#keepsItems = keepsItems;
   }
@@ -97,7 +97,7 @@ export class ResponseContinuationKeys {
 
 const CONTAINER_FILE = 'container_file_citation';
 
-/** Maximum number of matches that are read. Conversations have a few hundred; a hostile input can have millions. */
+/** Maximum number of matches that are read. A conversation has a few hundred; a hostile input can have millions. */
 const PLACES_MAX = 16_384;
 
 const KEY = Buffer.from('"encrypted_content"');
@@ -105,7 +105,7 @@ const BACKSLASH = 0x5c;
 
 /**
  * Returns keys of encrypted content in the `input` of a request, newest first. `body[inputStart, inputEnd)` must be valid JSON. It is
- * searched from its end, without parsing. The opening quote of a key never follows a backslash, unlike the same characters inside a string.
+ * searched from its end, without parsing. The opening quote of a key never follows a backslash, unlike the same characters in a string.
  * Keys with escapes are not found; no client sends them.
  */
 export function continuationKeysOfInput(body: Buffer, inputStart: number, inputEnd: number): string[] {
@@ -115,7 +115,7 @@ export function continuationKeysOfInput(body: Buffer, inputStart: number, inputE
   for (let places = 0; at !== -1 && places < PLACES_MAX && keys.size < AFFINITY_KEYS_MAX; places++) {
     const content = input[at - 1] === BACKSLASH ? null : stringAt(input, valueStart(input, at + KEY.length));
     if (content !== null && content.length > 0) keys.add(encryptedContinuationKey(content));
-    // `lastIndexOf` would interpret a negative offset as counted from the end.
+    // A negative offset for `lastIndexOf` would count from the end.
     at = at === 0 ? -1 : input.lastIndexOf(KEY, at - 1);
   }
   return [...keys];

@@ -2,14 +2,14 @@ import type { Envelope, RenderStreamError } from '../../errors/envelopes.ts';
 import { type ChatErrorBody, renderChat } from '../chat/errors.ts';
 import { unixSeconds } from '../plan-windows.ts';
 
-/** Renders an event named `error` for streams of responses and images (contract, section 6). */
+/** Formats an error as an event named `error`, for streams of responses and images (contract, section 6). */
 export const typedStreamError: RenderStreamError = (error) => {
   const { error: body } = renderChat(error);
   const { code, message, param } = body;
   return `event: error\ndata: ${JSON.stringify({ type: 'error', code, message, param, error: body })}\n\n`;
 };
 
-/** Renders the two events with which the vendor ends a failed stream. SDKs read the first one, Codex only the second. */
+/** Formats an error as the two events with which the vendor ends a failed stream. SDKs read only the first one, Codex only the second. */
 export const responsesStreamError: RenderStreamError = (error, requestId) => {
   const { code, message } = error;
   const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] };
@@ -19,12 +19,12 @@ export const responsesStreamError: RenderStreamError = (error, requestId) => {
 
 interface ResponsesErrorBody {
   readonly error: ChatErrorBody['error'] & {
-    /** Unix seconds. */
+    /** When the limit is reset, in Unix seconds. */
     readonly resets_at?: number;
   };
 }
 
-/** The chat format. For limits that reset, the type and time by which Codex recognizes them are added; Codex then stops. */
+/** Errors in the chat format. If a limit is reset later, they also have the type and the time by which Codex knows that it must stop. */
 export const responsesEnvelope: Envelope<ResponsesErrorBody> = {
   name: 'chat',
   status: ({ status }) => status,

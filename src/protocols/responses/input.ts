@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isRecord } from '../../lib/json/json.ts';
 
-/** Validates `input` and `tools` for compact and input_tokens (contract 4.3, 4.4): declared fields of items and their blocks. */
+/** This file checks `input` and `tools` for compact and input_tokens (contract 4.3, 4.4): the declared fields of items and their blocks. */
 
-/** `objects`, `strings`, `blocks`, `openBlocks`: arrays of objects, strings or content blocks. */
+/** Types of a field. `objects`, `strings`, `blocks`, `openBlocks`: arrays of objects, strings or content blocks. */
 type Form = 'any' | 'string' | 'boolean' | 'object' | 'strings' | 'objects' | 'blocks' | 'openBlocks';
 
 interface Field {
@@ -14,7 +14,7 @@ interface Field {
 const text: Field = { forms: ['string'] };
 const objects: Field = { forms: ['objects'] };
 
-/** Fields of input items (contract 4.3). Comments name items for which the vendor's clients send further forms. */
+/** Fields of input items (contract 4.3). Some items have comments: clients of the vendor send other types for them. */
 const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['id', text],
@@ -22,14 +22,14 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['name', text],
   ['namespace', text],
   ['call_id', text],
-  // A model writes the arguments, so they can be invalid JSON. In `tool_search_call`, they are a JSON value instead of a string.
+  // A model wrote the arguments, so they may be invalid JSON. In `tool_search_call`, they are JSON rather than a string.
   ['arguments', { forms: ['any'] }],
   ['encrypted_content', text],
   [
     'status',
     {
       forms: ['string'],
-      // The first three values are in the contract; the others are used by `*_call` items and `apply_patch_call_output`.
+      // The first three are in the contract; `*_call` items and `apply_patch_call_output` have the others.
       values: [
         'in_progress',
         'completed',
@@ -43,7 +43,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
     },
   ],
   ['content', { forms: ['string', 'blocks'] }],
-  // A string in `image_generation_call`.
+  // `image_generation_call` has a string.
   ['action', { forms: ['object', 'string'] }],
   ['approval_request_id', text],
   ['approve', { forms: ['boolean'] }],
@@ -55,7 +55,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['server_label', text],
   ['server_url', text],
   ['shell_id', text],
-  // A string or content blocks for functions and custom tools, and objects without a type for shells.
+  // A string or content blocks for functions and custom tools; objects without a type for shells.
   ['output', { forms: ['object', 'string', 'openBlocks'] }],
   ['queries', { forms: ['strings'] }],
   ['results', objects],
@@ -65,7 +65,7 @@ const itemFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['pending_safety_checks', objects],
 ]);
 
-/** Fields of content blocks (contract 4.3). `file_id` is refused earlier. */
+/** Fields of content blocks (contract 4.3). `file_id` was refused before. */
 const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['type', text],
   ['text', text],
@@ -77,23 +77,23 @@ const blockFields: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['prompt_cache_breakpoint', { forms: ['object'] }],
 ]);
 
-/** Block types that the table describes. Blocks of assistants may have any fields. */
+/** Types of blocks that the table describes. Blocks of assistants may have other fields. */
 const blockTypes: readonly unknown[] = ['input_text', 'input_image', 'input_file'];
 
-/** @throws GatewayError `invalidRequest` with the path of the first invalid field, such as `input[3].content[0].file_id` */
+/** Checks `input`. @throws GatewayError `invalidRequest` with the first invalid field, such as `input[3].content[0].file_id` */
 export function checkInput(input: unknown, param = 'input'): void {
   if (isAbsent(input) || typeof input === 'string') return;
   if (!Array.isArray(input)) throw wrongForm(param, 'a string or an array of objects', input);
   input.forEach((item: unknown, index) => {
     const path = `${param}[${index}]`;
     if (!isRecord(item)) throw wrongForm(path, 'an object', item);
-    // A content block can appear directly among the items.
+    // A content block can be an item.
     refuseFile(item, path);
     checkFields(item, itemFields, path);
   });
 }
 
-/** @throws GatewayError `invalidRequest` for references to stored items, whose tokens cannot be estimated (contract 4.4) */
+/** Checks `input` for an estimate. @throws GatewayError `invalidRequest` for stored items, whose tokens are unknown (contract 4.4) */
 export function checkEstimateInput(input: unknown, param = 'input'): void {
   checkInput(input, param);
   if (!Array.isArray(input)) return;
@@ -105,10 +105,10 @@ export function checkEstimateInput(input: unknown, param = 'input'): void {
   });
 }
 
-/** Members that make an `mcp` tool fetch its schemas from a server, connector or tunnel. */
+/** Members with which an `mcp` tool gets its schemas from a server, connector or tunnel. */
 const REMOTE_FIELDS = ['server_url', 'connector_id', 'tunnel_id', 'connector', 'tunnel'];
 
-/** @throws GatewayError `invalidRequest` for tools with remote schemas, whose tokens cannot be counted (contract 4.4) */
+/** Checks tools for an estimate. @throws GatewayError `invalidRequest` if their schemas are elsewhere, so that tokens are unknown */
 export function checkEstimateTools(tools: unknown, param = 'tools'): void {
   if (isAbsent(tools)) return;
   if (!Array.isArray(tools)) throw wrongForm(param, 'an array of objects', tools);
@@ -148,7 +148,7 @@ function checkFields(record: Record<string, unknown>, fields: ReadonlyMap<string
 
 function checkParts(value: unknown, form: Form, param: string): void {
   if (!Array.isArray(value)) {
-    // A screenshot is an object in `output`, without an array.
+    // `output` can be a screenshot: an object without an array.
     if (form === 'object' && isRecord(value)) refuseFile(value, param);
     return;
   }

@@ -5,7 +5,7 @@ const WINDOWS = {
   weekly: { prefix: 'x-codex-secondary', minutes: 10_080 },
 } as const;
 
-/** Formats plan windows as headers for Codex: usage in percent, lengths in minutes, times in Unix seconds. */
+/** Formats plan windows as headers for Codex: use in percent, lengths in minutes, times in Unix seconds. */
 export const responsesPlanHeaders: PlanHeaders = (windows) => {
   const headers: Record<string, string> = {};
   for (const window of windows) {

@@ -5,7 +5,7 @@ import { RESPONSE_TEXT } from './written.ts';
 
 const BILLED = ['service_tier', 'tool_usage', 'server_side_tool_usage'];
 
-/** Statuses of responses whose usage can be estimated; `undefined`: no status. */
+/** Statuses of responses whose usage can be estimated; `undefined`: a response without a status. */
 const ENDED = [undefined, 'completed', 'incomplete'];
 
 const ESTIMATE: ResponseEstimate = {
@@ -20,7 +20,7 @@ const ESTIMATE: ResponseEstimate = {
   }),
 };
 
-/** Reads responses. They are billed by usage whatever their status. */
+/** Reads responses. They are charged by their usage, whatever their status. */
 export const responsesResponse = (keepsItems = true, context: ResponsesUsageContext = {}): ResponseReading => ({
   keep: ['id', 'object', 'usage', 'output', ...BILLED],
   count: [],

@@ -12,7 +12,7 @@ const BLOCK = openMembers({
   annotations: 'content',
   logprobs: 'content',
 });
-/** Content blocks in an array, or a screenshot without an array. */
+/** Content blocks in an array, or a screenshot, which is an object without an array. */
 const BLOCKS: Rule = { text: 'prose', items: { text: 'prose', members: BLOCK }, members: BLOCK };
 
 const ITEM_RULES = {
@@ -21,7 +21,7 @@ const ITEM_RULES = {
   status: 'content',
   container_id: state('container'),
   file_id: state('file'),
-  // The contract declares this member for items (4.3), where no vendor resolves it.
+  // Declared by the contract for items (4.3), but no vendor uses it.
   connector_id: 'content',
   environment: open(ENVIRONMENT),
   content: BLOCKS,
@@ -40,10 +40,10 @@ const ITEM = openMembers({
   ...ITEM_RULES,
 });
 
-/** Members with the content of items. An item of unknown type without them refers to an item that the provider stores. */
+/** Members with the content of items. An item of unknown type that has none of them refers to an item that the provider stores. */
 const CONTENT: readonly string[] = ['content', 'output', 'tools', ...ITEM_CONTENT];
 
-/** Items that the vendor looks up by id unless they contain one of these members. */
+/** For each item type: the vendor looks up the item by its id, unless it has one of these members. */
 const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   item_reference: [],
   message: ['content'],
@@ -53,7 +53,7 @@ const LOOKED_UP: Readonly<Record<string, readonly string[]>> = {
   image_generation_call: ['result'],
 };
 
-/** Item types that never refer to stored items. */
+/** Types of items that never refer to a stored item. */
 const COMPLETE = [
   ...['file_search_call', 'computer_call', 'computer_call_output', 'web_search_call', 'function_call'],
   ...['function_call_output', 'tool_search_call', 'tool_search_output', 'additional_tools', 'configuration_update'],
@@ -63,7 +63,7 @@ const COMPLETE = [
   ...['program_output', 'input_text', 'input_image', 'input_file'],
 ];
 
-/** By item type, members of which one makes the item complete. Empty: the item is always looked up. */
+/** For each item type: members of which one makes the item complete. Empty: the vendor always looks up the item. */
 export const CONTENT_OF_TYPE: ReadonlyMap<string, readonly string[] | 'complete'> = new Map<
   string,
   readonly string[] | 'complete'

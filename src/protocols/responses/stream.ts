@@ -17,12 +17,12 @@ import { billedToolUses, citesPages, isSearch, NO_CONTAINERS, serverToolCalls } 
 import { IMAGE_MODEL, type ResponsesUsageContext, readResponsesUsage } from './usage.ts';
 import { LAST_EVENT_TEXT, streamedResponseText } from './written.ts';
 
-/** Final event of some providers, whatever the outcome. */
+/** Last event of some providers, whatever the result is. */
 const DONE = 'response.done';
 
 /**
- * Responses streams consist of named events whose data repeats the name as `type`. Clients use `type`, so the event name counts only
- * without it. The final event contains the whole response with usage, or is an `error`. A `[DONE]`, which the protocol lacks, is forwarded.
+ * A responses stream has named events whose data repeats the name as `type`. Clients read `type`, so the name counts only if that is
+ * missing. The last event has the whole response with usage, or is an `error`. The protocol has no `[DONE]`; if one comes, it is forwarded.
  */
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', DONE];
 const ITEM_DONE = 'response.output_item.done';
@@ -34,7 +34,7 @@ const namesThatMatter = [
   ...['response.created', ITEM_DONE, CITED, 'error'].map((name) => Buffer.from(name)),
 ];
 
-/** Maximum offset of an event's own `type`, which vendors put first. */
+/** Within this many bytes, an event has its own `type`, which vendors put first. */
 const BEGINNING_BYTES = 1024;
 
 const TYPE = Buffer.from('"type"');
@@ -58,7 +58,7 @@ const ITEM: JsonParts = {
 
 const PICTURE = 'image_generation_call';
 
-/** The last event repeats the output, which can contain images of several megabytes. */
+/** What to read of the last event. It repeats the output, which can have images of several megabytes. */
 const READ: JsonParts = {
   type: true,
   error: true,
@@ -75,17 +75,17 @@ const READ: JsonParts = {
   },
 };
 
-/** Reads large events selectively: a quarter of the time if they contain an image. For small events, full parsing is faster. */
+/** Parses data. Of large events, it reads parts only, which takes a quarter of the time if they contain an image. */
 function parseData(data: Buffer): unknown {
   return data.length > EVENT_BYTES_MAX ? parseJsonParts(data, READ) : parseJson(data.toString('utf8'));
 }
 
-/** Suffix of events that complete part of the output, such as `response.output_text.done`. */
+/** Ending of events that complete a part of the output, such as `response.output_text.done`. */
 const PART_END = Buffer.from('.done');
 const ITEM_END = /^event: ?response\..+\.done\r?$|"type"\s*:\s*"response\.[^"]+\.done"/m;
 const PART_END_TYPE = /^response\..+\.done$/;
 
-/** Only events that contain one of these patterns are parsed. */
+/** Patterns of events that must be parsed. All others are forwarded unread. */
 const MARKERS = [TYPE, NAME, ERROR, ENCRYPTED, PART_END];
 const MARKER_PATTERNS = new BytePatterns(MARKERS);
 const NAME_PATTERNS = new BytePatterns([TYPE, NAME]);
@@ -112,7 +112,7 @@ export function readResponsesStream(
   let audioCharacters = 0;
   let pictureOutput = 0;
 
-  /** Whether an event with this pattern must be parsed. `end` is the offset after the pattern. */
+  /** Whether an event must be parsed because of a pattern in it that ends at `end`. */
   function isRelevant(run: Buffer, marker: Buffer, end: number): boolean {
     switch (marker) {
       case TYPE:
@@ -120,7 +120,7 @@ export function readResponsesStream(
       case NAME:
         return isNameAt(run, end, namesThatMatter);
       case ERROR: {
-        // `error` is null unless the response failed.
+        // `error` is null, except in a failed response.
         const value = valueStart(run, end);
         return value !== -1 && run[value] !== LETTER_N;
       }
@@ -166,7 +166,7 @@ export function readResponsesStream(
       case 'error':
         return 'failed';
       case null:
-        // The error format of chat, which compatible providers use on all endpoints.
+        // An error in the format of chat, which compatible providers use at all endpoints.
         return body.error ? 'failed' : 'pass';
       default:
         return 'pass';
@@ -182,7 +182,7 @@ export function readResponsesStream(
     calls.push({
       type,
       status,
-      // Only the name distinguishes custom tool calls that the provider runs.
+      // Custom tools that the provider runs differ from others only by their name.
       name: type === 'custom_tool_call' ? item.name : undefined,
       action: { type: isSearch(action) ? 'search' : 'other' },
       container_id,
@@ -190,7 +190,7 @@ export function readResponsesStream(
     });
   }
 
-  /** Returns the tool uses of a stream that has not reported usage. */
+  /** Returns the tool uses so far, for a stream that has not reported usage. */
   function usesSoFar(): Usage | null {
     if (calls.length === 0 && !hasCitations) return null;
     const output = calls.length === 0 ? CITING : calls;
@@ -233,7 +233,7 @@ export function readResponsesStream(
       return hasOutputEnd;
     },
     noteLarge(beginning) {
-      // An item with an image is not parsed, but ends part of the output.
+      // An item with an image is not parsed, but it ends a part of the output.
       const text = beginning.toString('latin1', 0, BEGINNING_BYTES);
       hasOutputEnd ||= ITEM_END.test(text);
       if (text.includes(ITEM_DONE) && text.includes(PICTURE)) pictureOutput += pictureTokens(null);
@@ -250,7 +250,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const LETTER_N = 0x6e;
 
-/** Whether a name occurs as a `type` or as an event name. Quotes within text are escaped, so text does not match. */
+/** Whether one of these names is the `type` or the name of an event. In text, quotes are escaped, so text does not match. */
 function isNamed(bytes: Buffer, names: readonly Buffer[]): boolean {
   return NAME_PATTERNS.some(bytes, (pattern, end) =>
     pattern === 0 ? isTypeAt(bytes, end, names) : isNameAt(bytes, end, names),

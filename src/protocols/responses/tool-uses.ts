@@ -3,16 +3,16 @@ import { reportedToolUses, type ToolUses, toolUnit } from '../metering/tool-uses
 import { readCount } from '../metering/usage-facts.ts';
 
 export interface ContainerUse {
-  /** Container ids in the request, which were charged when they were created. */
+  /** Ids of containers in the request. They were charged when they were created. */
   readonly named: readonly string[];
-  /** Whether the call continues state with other containers, which cannot be distinguished from new ones. */
+  /** Whether the call continues state with containers that the request does not name; they look like new ones. */
   readonly mayContinue: boolean;
   readonly offersTools: boolean;
 }
 
 export const NO_CONTAINERS: ContainerUse = { named: [], mayContinue: false, offersTools: false };
 
-/** Item types of calls that the client runs. */
+/** Types of tool calls that the client runs. */
 const CLIENT_CALLS: readonly unknown[] = [
   'function_call',
   'custom_tool_call',
@@ -24,18 +24,18 @@ const CLIENT_CALLS: readonly unknown[] = [
 const CALL = '_call';
 const RESULTS = '_results';
 const OWNED = 'openrouter:';
-/** Custom tools as which xAI reports searches of X. */
+/** Custom tools by which xAI reports searches of X. */
 const SEARCH_OF_X = /^x_(?:keyword|semantic|user)_search$|^x_thread_fetch$/;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Returns items of tools that the provider ran: calls and, at Perplexity, results. */
+/** Returns the items of tools that the provider has run: calls and, at Perplexity, results. */
 export function serverToolCalls(output: unknown): readonly Item[] {
   if (!Array.isArray(output)) return [];
   return output.filter((item: unknown): item is Item => isRecord(item) && toolOf(item) !== null);
 }
 
-/** Returns the vendor's name of the tool; `null` if the provider ran none. */
+/** Returns the vendor's name of the tool that an item is about; `null` if the provider has run none. */
 function toolOf(item: Item): string | null {
   const { type, name, execution } = item;
   if (typeof type !== 'string' || execution === 'client') return null;
@@ -62,7 +62,7 @@ function isRound(item: Item): boolean {
 
 const OUTPUT = '_output';
 
-/** Returns the billed tool uses. The provider's counts take precedence over items, because some uses are free of charge. */
+/** Returns the tool uses that are billed. Counts of the provider take precedence over items, because some uses are free of charge. */
 export function billedToolUses(response: Item, usage: Item, containerUse: ContainerUse): ToolUses {
   const { server_side_tool_usage } = response;
   const reported = reportedToolUses(isRecord(server_side_tool_usage) ? { server_side_tool_usage, ...usage } : usage);
@@ -78,11 +78,11 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
     const tool = toolOf(item)!;
     switch (tool) {
       case 'shell':
-        // Without a container, the client runs the shell.
+        // A shell without a container runs at the client.
         if (containerId !== null) uses.codeExecutions++;
         break;
       case 'image_generation':
-        // Image tokens are billed instead.
+        // Image generation is not counted, because its image tokens are billed instead.
         break;
       default: {
         const unit = toolUnit(tool);
@@ -95,18 +95,18 @@ export function billedToolUses(response: Item, usage: Item, containerUse: Contai
   const webSearch = isRecord(response.tool_usage) ? response.tool_usage.web_search : null;
   const billed = isRecord(webSearch) ? readCount(webSearch.num_requests) : null;
   const named = { ...uses, ...reported?.uses };
-  // A vendor might count only some of the tools without their own unit, so the maximum counts.
+  // A vendor may count only some of the tools that have no unit of their own, so the greater number applies.
   const others = Math.max(uses.otherToolUses, named.otherToolUses);
   return { ...named, otherToolUses: others, ...(billed != null && { webSearches: billed }) };
 }
 
-/** Whether an action is billed as a search, unlike opening a page, finding text in it, and empty searches, which xAI reports. */
+/** Whether an action is billed as a search. Opening a page, finding text in it, and empty searches, which xAI reports, are not. */
 export function isSearch(action: unknown): boolean {
   if (!isRecord(action) || action.type === undefined) return true;
   return action.type === 'search' && !(action.query === '' && action.queries === undefined);
 }
 
-/** Whether the text cites web pages. If no tool was offered, a plugin or the model itself searched, which counts as one search. */
+/** Whether the text cites web pages. If no tool was offered, a plugin or the model itself has searched; this counts as one search. */
 export function citesPages(output: unknown): boolean {
   return listOf(output).some(
     (item) =>

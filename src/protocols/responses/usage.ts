@@ -14,8 +14,8 @@ export interface ResponsesUsageContext {
 }
 
 /**
- * Reads responses usage. `input_tokens` and `output_tokens` include cached, written and reasoning tokens, except at providers that include
- * these only in `total_tokens`. Cache writes with a lifetime of 12 hours count as `cacheWrite1hTokens`, all others as `cacheWriteTokens`.
+ * Reads responses usage. Input and output tokens include cached, written and reasoning tokens, except at providers that include these only
+ * in `total_tokens`. Cache writes that last 12 hours count as `cacheWrite1hTokens`, all others as `cacheWriteTokens`.
  */
 export function readResponsesUsage(
   usage: unknown,
@@ -43,7 +43,7 @@ export function readResponsesUsage(
   const servedOn = readTerms(response, ['serviceTier']);
   const images = imagesOf(response.tool_usage);
 
-  // Details are limited to their total, so that no token counts twice.
+  // A detail may not exceed its total, so that no token counts twice.
   const cachedInputTokens = Math.min(cache.read + unstated.unknownTokens, inputTotal);
   const writtenTotal = Math.min(cache.written, inputTotal - cachedInputTokens);
   const cacheWrite1hTokens = Math.min(cache.written1h, writtenTotal);
@@ -65,7 +65,7 @@ export function readResponsesUsage(
 
 export const IMAGE_MODEL = 'image_generation';
 
-/** Returns the usage of the image tool's model, which the usage of the response excludes. */
+/** Returns the usage of the model behind the image tool, which the usage of the response excludes. */
 function imagesOf(toolUsage: unknown): ModelUsage | null {
   const usage = readImageUsage(detailsOf(toolUsage).image_gen);
   return usage === null || usage.inputTokens + usage.imageInputTokens + usage.imageOutputTokens === 0

@@ -2,7 +2,7 @@ import { compilePaths, pathsUnder, type TextClass, type WrittenRules } from '../
 
 const ITEM_DONE = 'response.output_item.done';
 const DELTA = '.delta';
-/** Suffixes of events with text by the model, such as `response.output_text.delta`. Other deltas contain audio or tool output. */
+/** Endings of events with text that the model wrote, such as `response.output_text.delta`. Other deltas have audio or tool output. */
 const WRITTEN = ['text', 'refusal', 'arguments', '_input', '_code', '_command', '_diff', 'transcript'];
 const REASONING = ['reasoning', 'thinking'];
 const TOOL_OUTPUT = '_call_output';
@@ -10,7 +10,7 @@ const TOOL_OUTPUT = '_call_output';
 const TEXT = ['content[].text', 'content[].refusal', 'input', 'code', 'action.commands[]', 'operation.diff'];
 const SUMMARY = ['summary[].text'];
 
-/** Suffix of item types with tool output, such as `function_call_output`. */
+/** Ending of item types with tool output, such as `function_call_output`. */
 const OUTPUT = '_output';
 
 function classInItem(type: string | null): TextClass {
@@ -29,13 +29,13 @@ const EVENT_PATHS = compilePaths({
   isNamedByEvent: true,
 });
 
-/** The event that completes an item repeats its deltas; some servers send only this event. */
+/** Rules that select what the model wrote. The event at the end of an item repeats its deltas; some servers send only this event. */
 export function streamedResponseText(): WrittenRules {
-  /** Cached, because nearly all events have the type and item of the previous event. */
+  /** Cached, because nearly all events have the same type and item as the one before. */
   let lastType: string | null = null;
   let textClass: TextClass = 'none';
   let lastIndex: string | null | undefined;
-  /** Indexes of items that had deltas. `null` stands for items without an index or beyond `ITEMS_MAX`. */
+  /** Indexes of items that had deltas; `null`: items without an index, or with one of `ITEMS_MAX` or more. */
   const streamed = new Set<string | null>();
   return {
     paths: EVENT_PATHS,
@@ -76,5 +76,5 @@ function outputUnder(output: string): WrittenRules {
 }
 
 export const RESPONSE_TEXT = outputUnder('output[]');
-/** The last event of a stream repeats all text. */
+/** Rules for the last event of a stream, which repeats all text. */
 export const LAST_EVENT_TEXT = outputUnder('response.output[]');

@@ -6,14 +6,14 @@ import type { Tokenizer } from './tokenizer.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Members of items and content blocks whose text is counted without the member name. All others are counted as compact JSON. */
+/** Members of items and blocks whose text counts without the member name. All others count as compact JSON. */
 const TEXT_FIELDS = new Set([
   ...['text', 'refusal', 'thinking', 'name', 'namespace', 'arguments', 'input'],
   ...['title', 'context', 'source', 'filename', 'url'],
 ]);
 const NESTED_FIELDS = new Set(['content', 'summary', 'output']);
 
-/** Members of items and content blocks that the model does not see: ids, states, cache markers. */
+/** Members of items and blocks that the model does not see: ids, states, cache markers. */
 export const UNSEEN_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'role', 'id', 'status', 'call_id', 'tool_use_id', 'is_error'],
   ...['cache_control', 'prompt_cache_breakpoint', 'logprobs', 'signature'],
@@ -23,27 +23,27 @@ export const UNSEEN_TOOL_FIELDS: ReadonlySet<string> = new Set([
   ...['type', 'strict', 'cache_control', 'defer_loading', 'eager_input_streaming'],
 ]);
 
-/** Prefix of members that only the provider can decrypt. They are counted by size. */
+/** Prefix of members that only the provider can decrypt. They count by size. */
 const OPAQUE_PREFIX = 'encrypted_';
 
-/** Maximum UTF-16 code units that are tokenized: about a million tokens of English, which take up to 1/2 second. */
+/** Maximum UTF-16 code units that are tokenized: about a million tokens of English, which take up to half a second. */
 export const COUNTED_UNITS_MAX = 4 * 2 ** 20;
 
-/** Maximum depth of nested blocks. Real bodies have three levels; deeper blocks are counted as plain structure. */
+/** Maximum depth of nested blocks. Real bodies have three levels; deeper blocks count as plain structure. */
 const NESTED_LEVELS_MAX = 32;
 
-/** Counts the tokens of any JSON body without throwing; values of unexpected form are counted by their visible structure. */
+/** Counts the tokens of any JSON body and never throws. A value of an unexpected type counts by its visible structure. */
 export class BodyCounter implements Count {
   textTokens = 0;
   budgetTokens = 0;
   readonly #tokenizer: Tokenizer;
   readonly #imageTokens: number;
-  /** UTF-16 code units tokenized so far, and their tokens. */
+  /** UTF-16 code units that were tokenized so far. The next field is their number of tokens. */
   #countedUnits = 0;
   #countedTokens = 0;
   #nestedLevels = 0;
 
-  /** @param imageTokens the estimate for an image of unknown form, such as a data URL in an unknown field */
+  /** @param imageTokens estimate for an image of unknown format, such as a data URL in an unknown field */
   constructor(tokenizer: Tokenizer, imageTokens: number) {
     this.#tokenizer = tokenizer;
     this.#imageTokens = imageTokens;
@@ -58,7 +58,7 @@ export class BodyCounter implements Count {
     if (units < text.length) this.#textBySize(text.slice(units));
   }
 
-  /** Counts text beyond the limit by its size: as many tokens per character as before, but at least one per four bytes. */
+  /** Counts text beyond the limit by its size: with as many tokens per character as before, but at least one per four bytes. */
   #textBySize(text: string): void {
     const asDense = (this.#countedTokens / this.#countedUnits) * text.length;
     this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
@@ -86,7 +86,7 @@ export class BodyCounter implements Count {
 
   block(block: Fields): void {
     if (this.#media(block)) return;
-    // The signature contains the encrypted thinking, so it is counted if the thinking itself is omitted.
+    // If the thinking is omitted, its signature counts instead: it contains the thinking in encrypted form.
     if (block.type === 'thinking' && isEmpty(block.thinking)) this.#opaque(block.signature);
     if (block.type === 'redacted_thinking') {
       this.#opaque(block.data);
@@ -100,12 +100,12 @@ export class BodyCounter implements Count {
     if (!isEmpty(value) && !this.#takes(value, key)) this.#write(value, key);
   }
 
-  /** Counts structure and text as compact JSON. Media are counted by their budgets. */
+  /** Counts structure and text as compact JSON, and media by their budgets. */
   structure(value: unknown): void {
     if (!isEmpty(value)) this.#write(value, null);
   }
 
-  /** Counts tools: a budget for the list and one per tool, and the text that the model sees. */
+  /** Counts tools: the text that the model sees, a budget for the list, and a budget for each tool. */
   tools(value: unknown, onceTokens: number, eachTokens: number): void {
     if (isEmpty(value)) return;
     this.budget(onceTokens);
@@ -170,7 +170,7 @@ export class BodyCounter implements Count {
     return done !== null;
   }
 
-  /** Counts the media in a block and returns the members that are counted by this; `null` if there are none. */
+  /** Counts the media in a block. Returns the members that are thereby counted; `null` if there are none. */
   #mediaMembers(block: Fields): readonly string[] | null {
     switch (block.type) {
       case 'input_image':
@@ -222,7 +222,7 @@ export class BodyCounter implements Count {
     else this.budget(BUDGETS.image.tokens);
   }
 
-  /** Counts a file of the responses format, whose `file_data` is a data URL or bare base64. */
+  /** Counts a file in the responses format, whose `file_data` is a data URL or base64. */
   #file(file: Fields): void {
     if (typeof file.file_data !== 'string' || file.file_data === '') {
       this.budget(BUDGETS.fileUnknown.tokens);
@@ -260,7 +260,7 @@ export class BodyCounter implements Count {
   }
 }
 
-/** Whether a value has no visible text: null, and empty strings, lists and objects. */
+/** Whether a value has no visible text: null, or an empty string, list or object. */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;

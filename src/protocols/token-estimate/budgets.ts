@@ -1,6 +1,6 @@
 /**
- * Tokens that are added to the visible text for structure or media. The numbers for images and files are deliberately high, because nothing
- * is fetched or decoded (contract 4.4). The factor of the model's family does not apply to them; the margin of 10 % does.
+ * Budgets are tokens for structure or media, added to the visible text. Those of images and files are high on purpose, because nothing is
+ * fetched or decoded (contract 4.4). The factor of the model's family does not apply to them; the margin of 10 % does.
  */
 interface Budget {
   readonly tokens: number;
@@ -12,15 +12,15 @@ export const BUDGETS = {
   responsesBase: {
     tokens: 6,
     when: 'once for a responses body',
-    why: 'fitted, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
+    why: 'measured, including the tokens that prime the reply: 6 for gpt-4o, 5 for gpt-5',
   },
   responsesItem: {
     tokens: 4,
     when: 'for every input item, for an input that is a string, and for the instructions',
-    why: 'fitted, for each message: 4 for gpt-5, 3 for gpt-4o',
+    why: 'measured for each message: 4 for gpt-5, 3 for gpt-4o',
   },
-  messagesBase: { tokens: 6, when: 'once for a messages body', why: 'fitted for Claude' },
-  messagesMessage: { tokens: 2, when: 'for every message', why: 'fitted for Claude' },
+  messagesBase: { tokens: 6, when: 'once for a messages body', why: 'measured for Claude' },
+  messagesMessage: { tokens: 2, when: 'for every message', why: 'measured for Claude' },
   reasoning: {
     tokens: 64,
     when: 'once if `reasoning` (responses) or `thinking` (messages, unless disabled) is not empty',
@@ -29,12 +29,12 @@ export const BUDGETS = {
   responsesTools: {
     tokens: 32,
     when: 'once if a responses body has tools',
-    why: 'higher than the number fitted for gpt-5, 24',
+    why: 'higher than 24, the number measured for gpt-5',
   },
   responsesTool: {
     tokens: 12,
     when: 'for every tool of a responses body, in addition to its text',
-    why: 'higher than the number fitted for gpt-5 (6), and than that of older counting rules (9)',
+    why: 'higher than 6, the number measured for gpt-5, and than 9, that of older counting rules',
   },
   messagesTools: {
     tokens: 810,
@@ -44,7 +44,7 @@ export const BUDGETS = {
   messagesTool: {
     tokens: 60,
     when: 'for every tool of a messages body, in addition to its text',
-    why: 'higher than the fitted number, 53',
+    why: 'higher than 53, the measured number',
   },
   imageLow: {
     tokens: 512,
@@ -69,7 +69,7 @@ export const BUDGETS = {
   fileUnknown: {
     tokens: 48_000,
     when: 'for every file or document that is given by URL or id, or has an unknown size',
-    why: 'the file is not fetched; the tier for about a dozen pages',
+    why: 'the file is not fetched: about a dozen pages are assumed',
   },
   audioChunk: { tokens: 1_000, when: 'for each started 64 KiB of the decoded size of audio', why: 'inference' },
 } as const satisfies Record<string, Budget>;
@@ -80,7 +80,7 @@ interface FileTier {
   readonly why: string;
 }
 
-/** Budgets of files by size. A PDF page takes 1,500 to 3,000 tokens of text and one image. */
+/** Budgets of files by size. A PDF page has 1,500 to 3,000 tokens of text, and one image. */
 export const FILE_TIERS: readonly FileTier[] = [
   { sizeBytesMax: 64 * 2 ** 10, tokens: 8_000, why: '2 pages, each with 3,000 tokens of text and 1,000 of an image' },
   { sizeBytesMax: 2 ** 20, tokens: 48_000, why: '10 to 12 pages' },
@@ -105,18 +105,18 @@ export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
-/** Margin added to every estimate, in percent (contract 4.4). */
+/** Percent that is added to every estimate (contract 4.4). */
 const MARGIN_PERCENT = 10;
-/** Factors have four decimals, as in the configuration, so totals can be computed with integers. */
+/** Factors have four decimals, as in the configuration. So totals are computed with integers. */
 const FACTOR_UNIT = 10_000;
 
-/** The factor of the model applies only to text. */
+/** Counted tokens. Only the text is multiplied by the factor of the model. */
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
 }
 
-/** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: in floating point 10 x 1.1 is more than 11. */
+/** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: as a floating-point number, 10 x 1.1 is more than 11. */
 export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);
   const base = textTokens * factorUnits + budgetTokens * FACTOR_UNIT;

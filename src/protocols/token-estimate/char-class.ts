@@ -1,7 +1,6 @@
 /**
- * Character classes of the o200k pre-tokenizer.
- * `both`: letters without case and modifier letters, which can occur in words of either case. `mark`: combining marks. Within a word, a
- * mark is treated like `both`; elsewhere it is punctuation.
+ * Classes of characters in the o200k pre-tokenizer. `both`: letters without case and modifier letters, which can be in words of either
+ * case. `mark`: combining marks; within a word they are like `both`, elsewhere like punctuation.
  */
 export const CharClass = {
   other: 0,
@@ -15,7 +14,7 @@ export const CharClass = {
   end: 8,
 } as const;
 
-/** The first pattern that matches determines the class. */
+/** Patterns of the classes. The first one that matches decides. */
 const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
   [/[\r\n]/u, CharClass.newline],
   [/\s/u, CharClass.space],
@@ -29,7 +28,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, charClass: number])[] = [
 const PAGE_BITS = 8;
 const PAGE_SIZE = 1 << PAGE_BITS;
 
-/** Classes of 256 code points each, computed on first use. All pages together take 1.1 MB. */
+/** Classes of 256 code points each, computed at the first use. All pages together take 1.1 MB. */
 const pages: (Uint8Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined);
 
 export function classOf(codePoint: number): number {

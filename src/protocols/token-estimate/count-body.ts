@@ -3,10 +3,10 @@ import { BodyCounter, isEmpty } from './body-counter.ts';
 import { BUDGETS, type Count } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Chat completions use the budgets of the responses format. */
+/** Format of a body. Chat has the budgets of responses. */
 export type BodyKind = 'responses' | 'messages' | 'chat';
 
-/** Members that the model does not read. Those without a rule below are counted by their visible structure (contract 4.4, 4.7). */
+/** Members that the model does not read. Others without a rule below count by their visible structure (contract 4.4, 4.7). */
 export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
   responses: new Set([
     ...['model', 'stream', 'stream_options', 'store', 'background', 'metadata', 'client_metadata', 'user'],
@@ -32,12 +32,12 @@ export const CONTROL_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
 const REASONING_FIELDS = new Set(['effort', 'summary', 'generate_summary']);
 const THINKING_FIELDS = new Set(['type', 'budget_tokens', 'display']);
 
-/** Contained in the header `x-gateway-token-estimate` (contract 4.4). */
+/** Version of the estimator, in the header `x-gateway-token-estimate` (contract 4.4). */
 export const ESTIMATOR_VERSION = 'o200k-heuristic-v2';
 
 /**
- * Counts the input tokens of a body: visible text with the o200k vocabulary, and budgets for structure, images and files. The body must be
- * JSON within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
+ * Counts the input tokens of a body: visible text with the o200k vocabulary; structure, images and files by budgets. The body must be JSON
+ * within the limits of `scanJson`. It is parsed, so large bodies must be counted in another thread.
  */
 export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): Count {
   const body: unknown = JSON.parse(json.toString('utf8'));
@@ -112,7 +112,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
   },
 };
 
-/** Counts items or messages and adds `tokens` for each. A value that is not a list is one item. */
+/** Returns a function that counts items or messages, with `tokens` for each. A value that is not a list is one item. */
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {

@@ -1,4 +1,4 @@
-/** Tokens of a model per o200k token, by the model family in the name; 1 for all others. The configuration can override it. */
+/** Tokens of a model per o200k token, by the family in the model's name; 1 for all others. The configuration can override this. */
 interface Family {
   readonly name: string;
   readonly pattern: RegExp;
@@ -15,7 +15,7 @@ export const FAMILIES: readonly Family[] = [
       'the vocabulary of 2023, measured against o200k and multiplied by 1.1: 1.08 for prose, 1.20 for JSON, 1.22 for source code, 1.26 for Markdown, 1.69 for Chinese',
   },
   {
-    // Matches for example `claude-opus-4-5-20250929`, `claude-4.5-sonnet` and `claude-opus-4@20250514` (4.0).
+    // Such as `claude-opus-4-5-20250929`, `claude-4.5-sonnet` and `claude-opus-4@20250514` (4.0).
     name: 'Claude 4 to 4.6',
     pattern: /\bclaude-(?:[a-z]+-)?4(?:[-.@](?:[0-6]|\d{8})(?!\d)|(?![-.@]?\d))/,
     factor: 1.2,

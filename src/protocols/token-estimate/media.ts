@@ -1,11 +1,11 @@
 export interface DataUrl {
-  /** In lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
+  /** Media type in lower case, without parameters; `text/plain` if the URL has none (RFC 2397). */
   readonly mediaType: string;
   readonly isBase64: boolean;
   readonly data: string;
 }
 
-/** Maximum characters before the comma of a data URL. Media types with parameters are shorter. */
+/** Maximum characters before the comma of a data URL. Even media types with parameters are shorter. */
 const HEADER_CHARS_MAX = 256;
 
 /** Parses `data:[<media type>][;parameter]...[;base64],<data>`; `null` if the text is not a data URL. */
@@ -26,18 +26,18 @@ export function readDataUrl(text: string): DataUrl | null {
   };
 }
 
-/** With line breaks, the result is slightly too large. */
+/** Returns the decoded size; slightly too large if the text has line breaks. */
 export function decodedSizeBytes(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding);
 }
 
-/** Decodes base64 in either alphabet. Invalid bytes become U+FFFD. */
+/** Decodes base64 in either alphabet as UTF-8. Invalid bytes become U+FFFD. */
 export function decodeText(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** Returns the text of a data URL; unchanged if a percent escape is invalid. */
+/** Returns the text of a data URL; without decoding if a percent escape is invalid. */
 export function dataUrlText({ isBase64, data }: DataUrl): string {
   if (isBase64) return decodeText(data);
   try {

@@ -1,27 +1,26 @@
 import { NO_RANK, type Vocabulary } from './vocabulary.ts';
 
-/** Maximum bytes of a piece, which bounds memory. Only runs without breaks are longer; cutting them adds few tokens. */
+/** Maximum bytes of a piece. It limits memory. Only runs without breaks are longer, and cutting them adds few tokens. */
 export const PIECE_BYTES_MAX = 8_192;
 
-/** Low bits of a heap key that contain the position within a piece. The others contain the rank: 2^18 ranks x 2^13 < 2^31. */
+/** Number of low bits of a heap key with the position in a piece. The others have the rank: 2^18 ranks x 2^13 < 2^31. */
 const POSITION_BITS = 13;
 const POSITION_MASK = (1 << POSITION_BITS) - 1;
 
 /**
- * Byte pair encoding of o200k: of all pairs of adjacent parts in the vocabulary, the pair with the lowest rank is merged, the leftmost one
- * first, until there is none. The candidates are in a binary heap, so a piece of n bytes takes O(n log n). A separate loop for short pieces
- * was not faster.
+ * Byte pair encoding of o200k: of all adjacent parts, it merges the pair with the lowest rank in the vocabulary, the leftmost one first,
+ * until there is none. The candidates are in a binary heap, so n bytes take O(n log n). A separate loop for short pieces was not faster.
  */
 export class Merger {
-  /** Number of heap moves so far, with which tests show that the work is linear. */
+  /** Number of heap moves. Tests use it to show that the work is linear. */
   steps = 0;
   readonly #vocabulary: Vocabulary;
-  /** End of each part, and start of the part before it, by the position of the part. */
+  /** For each position where a part begins: its end. `#previous` has the start of the part before it. */
   readonly #ends = new Int32Array(PIECE_BYTES_MAX + 1);
   readonly #previous = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** Rank of each part joined with the next one, by the position of the part. A heap key with a different rank is stale. */
+  /** For each position where a part begins: its rank when joined with the next one. A heap key with another rank is outdated. */
   readonly #ranks = new Int32Array(PIECE_BYTES_MAX + 1);
-  /** Heap keys. Each merge removes one key and adds at most two. */
+  /** Heap keys. Each merge removes one and adds at most two. */
   readonly #heap = new Int32Array(PIECE_BYTES_MAX * 3);
   #heapSize = 0;
 

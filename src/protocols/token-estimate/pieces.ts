@@ -1,9 +1,9 @@
 import { CharClass, classOf } from './char-class.ts';
 
 /**
- * The o200k pre-tokenizer: cuts a text into pieces that are tokenized separately. Equivalent to the following pattern, with alternatives in
- * this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is a contraction: `'s`, `'t`, `'d`,
- * `'m`, `'ll`, `'ve` or `'re` in any case.
+ * The o200k pre-tokenizer cuts a text into pieces that are tokenized separately. It is equivalent to the following pattern, with
+ * alternatives in this order, where U is `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, L is `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` and C is a contraction: `'s`,
+ * `'t`, `'d`, `'m`, `'ll`, `'ve` or `'re` in any case.
  *
  *   1  [^\r\n\p{L}\p{N}]? U* L+ C?     a word: hello, Hello, " hello", 你好
  *   2  [^\r\n\p{L}\p{N}]? U+ L* C?     a word in capitals
@@ -13,8 +13,8 @@ import { CharClass, classOf } from './char-class.ts';
  *   6  \s+ (?!\S)                      white space except its last character, which belongs to the next piece
  *   7  \s+
  *
- * Hand-written instead of a pattern, so that no input causes backtracking: each character is read at most a small constant number of times,
- * and a run of four million capitals needs no stack. The text must be valid UTF-8.
+ * It is written by hand, so that no input causes backtracking: each character is read at most a small constant number of times, and a run
+ * of four million capitals needs no stack. The text must be valid UTF-8.
  */
 export function pieceEnd(bytes: Uint8Array, start: number, end: number): number {
   const first = readChar(bytes, start, end);
@@ -25,7 +25,7 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     case CharClass.both:
       return wordEnd(bytes, start, end);
     case CharClass.mark: {
-      // Rule 1 first takes the mark as the optional character before a word. If no word follows, the mark itself is the word.
+      // Rule 1 takes the mark as the optional character before a word. If no word follows, the mark itself is the word.
       const word = lowerWordEnd(bytes, afterFirst, end);
       return word === -1 ? contractionEnd(bytes, afterFirst, end) : word;
     }
@@ -54,7 +54,7 @@ const APOSTROPHE = 0x27;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** The low four bits of an encoded character contain its class; the bits above contain its width in bytes. */
+/** Bits of an encoded character with its class; the bits above them contain its width in bytes. */
 const CLASS_MASK = 0xf;
 const WIDTH_SHIFT = 4;
 
@@ -79,15 +79,15 @@ function continuationBits(bytes: Uint8Array, at: number): number {
   return bytes[at]! & 0x3f;
 }
 
-/** Returns the end of the match of rule 1 or 2 whose first letter is at `start`; -1 if there is no match. */
+/** Returns the end of the match of rule 1 or 2 whose first letter is at `start`; -1: no match. */
 function wordEnd(bytes: Uint8Array, start: number, end: number): number {
   const word = lowerWordEnd(bytes, start, end);
   return word === -1 ? capitalsEnd(bytes, start, end) : word;
 }
 
 /**
- * Returns the end of the match of rule 1; -1 if there is none. U* first matches the whole run of capitals, caseless letters and marks.
- * Without a lowercase letter after it, the match ends at the last caseless letter or mark, because L+ must match at least one character.
+ * Returns the end of the match of rule 1; -1: no match. U* first takes the whole run of capitals, caseless letters and marks. Without a
+ * lowercase letter after it, the match ends at the last caseless letter or mark, because L+ must match at least one character.
  */
 function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -111,7 +111,7 @@ function lowerWordEnd(bytes: Uint8Array, start: number, end: number): number {
   return contractionEnd(bytes, at, end);
 }
 
-/** Returns the end of the match of rule 2; -1 if there is none. Rule 1 did not match, so the run consists only of capitals. */
+/** Returns the end of the match of rule 2; -1: no match. Rule 1 did not match, so the run has only capitals. */
 function capitalsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {
@@ -145,7 +145,7 @@ function isSymbol(charClass: number): boolean {
   return charClass === CharClass.other || charClass === CharClass.mark;
 }
 
-/** `start` is the offset after the first character of the match of rule 4. */
+/** @param start the offset after the first character of the match of rule 4 */
 function symbolsEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   for (;;) {

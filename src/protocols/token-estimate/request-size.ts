@@ -2,8 +2,8 @@ import { estimateTokens } from '../metering/estimate.ts';
 import { audioBudget, BUDGETS, fileBudget, totalTokens } from './budgets.ts';
 
 /**
- * Estimates the input tokens of a JSON request from its size, for the reservation. Text counts as one token per four bytes, base64 of media
- * by its budget (`budgets.ts`) plus 10 %. A value counts as media only under keys that vendors use for media; under any other key, the
+ * Estimates the input tokens of a JSON request from its size, for the reservation. Text counts as one token per four bytes, and media in
+ * base64 by budgets (`budgets.ts`) plus 10 %. A value counts as media only under a key that vendors use for media; under other keys, the
  * model reads base64 as text.
  * @param longValues start and end offsets of long values, as found by `scanJson`
  */
@@ -22,9 +22,9 @@ export function estimateRequestTokens(json: Buffer, longValues: readonly number[
   return mediaTokens === 0 ? text : text + totalTokens({ textTokens: 0, budgetTokens: mediaTokens }, 1);
 }
 
-/** Minimum bytes of a value that counts as media. As text, smaller values have fewer tokens than any media. */
+/** Minimum bytes of a value that counts as media. A shorter one has fewer tokens as text than any media. */
 const MEDIA_BYTES_MIN = 4096;
-/** Bytes before and after a value that are examined to determine its type. */
+/** Number of bytes around a value in which its type is searched. */
 const NEAR_BYTES = 256;
 
 const QUOTE = 0x22;
@@ -48,7 +48,7 @@ function skipSpaceBefore(json: Buffer, end: number): number {
 }
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
-/** Can contain backslashes, because PHP escapes `/` as `\/`. */
+/** Base64 with backslashes, because PHP writes `/` as `\/`. */
 const BASE64 = /^[A-Za-z0-9+/=_\\-]*$/;
 const IMAGE_TYPE = /"(?:media_type|mime_?type)"\s*:\s*"image\\?\//i;
 const AUDIO_TYPE = /"format"\s*:\s*"\w+"|"(?:media_type|mime_?type)"\s*:\s*"audio\\?\//i;
@@ -63,7 +63,7 @@ function text(json: Buffer, start: number, end: number): string {
   return json.toString('latin1', start, end);
 }
 
-/** Returns the tokens of a media value; `null` if the value is text. First bytes or adjacent members determine the type. */
+/** Returns the tokens of a media value; `null` if it is text. Its first bytes or adjacent members determine the type. */
 function tokensOf(json: Buffer, start: number, end: number): number | null {
   const beginning = text(json, start, Math.min(end, start + NEAR_BYTES));
   const url = DATA_URL.exec(beginning);

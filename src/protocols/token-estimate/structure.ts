@@ -2,22 +2,22 @@ import { isRecord } from '../../lib/json/json.ts';
 
 interface StructureSink {
   readonly write: (json: string) => void;
-  /** Returns true if the sink has counted the value in another way. `""` is then written instead of the value. */
+  /** Called for each value. If it returns true, it has counted the value, and `""` is written instead. */
   readonly takes: (value: string | Record<string, unknown>, key: string) => boolean;
 }
 
-/** Length at which a chunk is passed to the sink, so that memory use does not grow with the structure. */
+/** Length from which on a chunk is passed to the sink, so that memory does not grow with the structure. */
 const CHUNK_CHARS = 2 ** 20;
 
 interface Level {
   readonly values: readonly unknown[];
   readonly keys: readonly string[] | null;
-  /** Items of an array have the key of the array. */
+  /** Key of the value. Items of an array have the array's key. */
   readonly key: string;
   next: number;
 }
 
-/** Writes a parsed value as compact JSON; with `rootKey` as a member, `"key":value`. The depth is not limited. */
+/** Writes a parsed value as compact JSON; with `rootKey`, as a member `"key":value`. Its depth is not limited. */
 export function writeStructure(root: unknown, rootKey: string | null, { write, takes }: StructureSink): void {
   const levels: Level[] = [];
   let chunk = rootKey === null ? '' : `${JSON.stringify(rootKey)}:`;

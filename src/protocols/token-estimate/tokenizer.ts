@@ -3,8 +3,8 @@ import { pieceEnd } from './pieces.ts';
 import { NO_RANK, readVocabulary, type Vocabulary } from './vocabulary.ts';
 
 /**
- * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` are ordinary text. The result is that
- * of the reference encoder, except that pieces of more than `PIECE_BYTES_MAX` bytes are cut.
+ * Counts the o200k tokens of a text in linear time and memory. Special tokens such as `<|endoftext|>` are ordinary text. The result equals
+ * that of the reference encoder, except that pieces of more than `PIECE_BYTES_MAX` bytes are cut.
  */
 export class Tokenizer {
   readonly #vocabulary: Vocabulary;
@@ -19,7 +19,7 @@ export class Tokenizer {
     return this.#vocabulary.steps + this.#merger.steps;
   }
 
-  /** Counts an unpaired surrogate as U+FFFD, which is its UTF-8 encoding. */
+  /** Counts the tokens of a text. An unpaired surrogate counts as U+FFFD, as which UTF-8 encodes it. */
   count(text: string): number {
     const bytes = Buffer.from(text);
     let tokens = 0;

@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The o200k vocabulary: byte strings and their ranks, which determine the order of merges. Entries are concatenated in one array and found
- * with an open-addressing hash table: 5 MB that the garbage collector does not scan, while the tables of `gpt-tokenizer` take 30 MB and its
+ * The o200k vocabulary: byte strings with ranks, which determine the order of merges. All entries are in one array, and a hash table with
+ * open addressing finds them. This takes 5 MB that the garbage collector does not scan; the tables of `gpt-tokenizer` take 30 MB, and its
  * encoder takes quadratic time per piece.
  */
 export class Vocabulary {
   readonly size: number;
   readonly entryBytesMax: number;
-  /** Number of bytes hashed and compared so far, with which tests show that the work is linear. */
+  /** Number of bytes hashed and compared. Tests use it to show that the work is linear. */
   steps = 0;
   readonly #bytes: Uint8Array;
-  /** Start offsets of all entries, followed by the end of the last entry. */
+  /** Start offset of each entry, and the end of the last one. */
   readonly #starts: Uint32Array;
-  /** The rank plus 1 in each slot of the hash table; 0 if the slot is empty. */
+  /** Rank + 1 in each slot of the hash table; 0: the slot is empty. */
   readonly #slots: Int32Array;
-  /** Ranks of all pairs of bytes, with which every merge begins; NO_RANK if the pair is not an entry. */
+  /** Ranks of all pairs of bytes, with which every merge begins; NO_RANK: the vocabulary does not have the pair. */
   readonly #pairs: Int32Array;
 
   constructor(entries: Iterable<Uint8Array>) {
@@ -83,14 +83,14 @@ export const NO_RANK = 0x7fff_ffff;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const DIGIT_ZERO = 0x30;
-/** The value of bytes that are not base64 digits, such as padding. */
+/** Value of bytes that are not base64 digits, such as padding. */
 const NO_DIGIT = 0xff;
 const BASE64_DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) {
   BASE64_DIGITS[digit.charCodeAt(0)] = value;
 }
 
-/** Blocks the thread for about 100 ms, so it must be called only in worker threads. */
+/** Reads the vocabulary. It blocks for about 100 ms, so only worker threads may call it. */
 export function readVocabulary(): Vocabulary {
   return new Vocabulary(
     readEntries(readFileSync(fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')))),
@@ -98,8 +98,8 @@ export function readVocabulary(): Vocabulary {
 }
 
 /**
- * Parses lines of an entry in base64, a space, and the rank, which counts from 0. A yielded entry is valid until the next one is requested.
- * A string per line would take three times as long as the whole function.
+ * Parses lines that have an entry in base64, a space, and its rank, counted from 0. An entry is valid until the next one is requested. With
+ * strings per line, this would take three times as long.
  */
 function* readEntries(file: Uint8Array): Generator<Uint8Array> {
   const entry = new Uint8Array(file.length);
@@ -133,7 +133,7 @@ function grow(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** FNV-1a, whose high bits are mixed into the low bits that select the slot. */
+/** FNV-1a hash. Its high bits are mixed into the low bits, which select the slot. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let at = start; at < end; at++) value = Math.imul(value ^ bytes[at]!, 0x01000193);

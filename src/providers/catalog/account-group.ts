@@ -8,17 +8,17 @@ import type { GroupConfig } from '../../config/schema.ts';
 export interface AccountGroup {
   readonly id: string;
   readonly name: string;
-  /** False if the configuration does not contain the group of an account, which may then use no model. */
+  /** Whether the configuration contains the group. Accounts of a group that it does not contain may use no model. */
   readonly isConfigured: boolean;
-  /** Canonical ids; `null`: every model. */
+  /** Canonical ids of the models that the group may use; `null`: every model. */
   readonly models: ReadonlySet<string> | null;
-  /** `null`: every provider. */
+  /** Ids of the providers that the group may use; `null`: every provider. */
   readonly providers: ReadonlySet<string> | null;
-  /** For accounts without a price factor of their own. */
+  /** Price factor of the group's accounts without one of their own. */
   readonly priceFactorBasisPoints: number;
   /** Prices that replace those of the models, by canonical model id. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
-  /** For accounts without limits of their own; `null`: the general limits apply. */
+  /** Limits of the group's accounts without limits of their own; `null`: the general limits apply. */
   readonly limits: GroupLimits | null;
 }
 
@@ -37,7 +37,7 @@ export function compileGroup(id: string, config: GroupConfig, prices: AccountGro
   };
 }
 
-/** A group that only accounts refer to. Its prices are unknown, so it may use no model. */
+/** A group that accounts refer to, but that the configuration does not contain. Without known prices, it may use no model. */
 export function missingGroup(id: string): AccountGroup {
   return {
     id,

@@ -37,11 +37,11 @@ export interface Model {
   /** Token limits; `null` if the configuration has none, or a value that is not a number. */
   readonly contextTokensMax: number | null;
   readonly outputTokensMax: number | null;
-  /** Tokens of the model per token of the estimator; `null`: the factor of the model family. */
+  /** Tokens of this model per token of the gateway's estimator; `null`: the factor of the model family applies. */
   readonly tokenFactor: number | null;
-  /** Other models that a request may name: canonical ids by the vendor's names. */
+  /** Other models that the provider can run for a call: canonical ids by the vendor's names. */
   readonly innerModels: ReadonlyMap<string, string>;
-  /** Whether the model reasons without showing it; `null`: learned from the usage of calls. */
+  /** Whether the model hides its reasoning; `null`: the gateway learns this from the usage of calls. */
   readonly hiddenReasoning: boolean | null;
   readonly hasAffinity: boolean;
   /** What happens to a stream after a client abort; `null`: the general setting applies. */
@@ -49,17 +49,17 @@ export interface Model {
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
 }
 
-/** The models as the accounts of one group call them, or the accounts in no group. */
+/** The models as they are offered to the accounts of one group, or to accounts without a group. */
 export interface Catalog {
   /** @throws GatewayError `modelAbsent`, `protocolUnsupported` or `modelLacksOperation` (contract, section 7) */
   resolve(name: string, operation: Operation): Model;
   find(name: string): Model | null;
   readonly models: readonly Model[];
-  /** The group whose accounts see this catalog; `null`: those in no group. */
+  /** The group for which this is the catalog; `null`: accounts without a group. */
   readonly group: AccountGroup | null;
   /** All groups of the configuration. */
   readonly groups: readonly AccountGroup[];
-  /** @param groupId the group of an account; `null`: it is in none */
+  /** Returns the catalog of a group; with `null`, that of accounts without a group. */
   of(groupId: string | null): Catalog;
 }
 
@@ -125,13 +125,13 @@ function modelsByName(byName: ReadonlyMap<string, Model>): Pick<Catalog, 'resolv
   };
 }
 
-/** Each model has one object in the catalog of the group, like in that of all accounts. */
+/** Maps all names of a model to the same object, as the catalog of all accounts does. */
 function namesOfGroup(byName: ReadonlyMap<string, Model>, group: AccountGroup): ReadonlyMap<string, Model> {
   const models = new Map([...new Set(byName.values())].map((model) => [model, modelOfGroup(model, group)]));
   return new Map([...byName].map(([name, model]) => [name, models.get(model)!]));
 }
 
-/** The model as accounts of a group call it: with the price and the providers of the group. */
+/** The model as it is offered to a group: with the group's price and only routes to the group's providers. */
 function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
   const price = prices.get(model.id) ?? model.price;
   if (providers === null) return price === model.price ? model : { ...model, price };
@@ -139,7 +139,7 @@ function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model 
   return { ...model, price, routes };
 }
 
-/** Whether accounts of a group may use a model. A model that no provider of the group serves is not offered to them. */
+/** Whether accounts of a group may use a model. A model without a route to one of the group's providers is not offered. */
 function isOfGroup({ id, routes }: Model, { models, providers }: AccountGroup): boolean {
   if (models !== null && !models.has(id)) return false;
   return (
@@ -147,7 +147,7 @@ function isOfGroup({ id, routes }: Model, { models, providers }: AccountGroup): 
   );
 }
 
-/** The group, allowed only models that one of its providers serves. */
+/** The group with its allowed models reduced to those that one of its providers serves. */
 function withModelsServed(group: AccountGroup, models: readonly Model[]): AccountGroup {
   if (group.providers === null) return group;
   return { ...group, models: new Set(models.filter((model) => isOfGroup(model, group)).map(({ id }) => id)) };
@@ -229,7 +229,7 @@ function compilePrices(prices: UnitPricesConfig): UnitPrices {
   };
 }
 
-/** Converts the prices that apply if the model reasons, or if its output is long. */
+/** Converts the prices that apply only to reasoning or to long output. */
 function compileVariants({ thinking, outputAbove }: RunPricesConfig): Pick<UnitPrices, 'thinking' | 'outputAbove'> {
   return {
     ...(thinking && { thinking: compileUnits(thinking, TOKEN_UNITS) }),
@@ -243,7 +243,7 @@ function compileSteps<Step, Compiled>(steps: Readonly<Record<string, Step>>, com
 
 const TOKEN_UNITS = pricedUnits.filter(({ price }) => price.per === 'million');
 
-/** A unit with `isMarked` has a price only if the configuration contains one. */
+/** Converts the prices of units. A unit with `isMarked` gets one only if it is configured; all others have a default. */
 function compileUnits(prices: Partial<UnitPricesConfig>, units: readonly PricedUnit[]): UnitPriceFields {
   const fields = units.flatMap(({ field, price }) => {
     const { key, standIn, per, isMarked } = price;

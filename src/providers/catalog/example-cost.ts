@@ -6,20 +6,17 @@ import { noUsage } from '../../protocols/metering/usage-facts.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import { compilePrice, startMs } from './catalog.ts';
 
-/** The call that reviewers of a catalog see the charge of. */
+/** An example call. Reviewers of a catalog see what it would cost. */
 const EXAMPLE = { ...noUsage, inputTokens: 10_000, outputTokens: 1_000 };
 
 export interface ExampleCost {
   readonly model: string;
   readonly nowNano: bigint;
-  /** The charges from later starts on, each at the same time of day as now. `from` is as in the configuration. */
+  /** The charges under later prices, at the same time of day as now. `from` is their start as written in the configuration. */
   readonly later: readonly { readonly from: string; readonly nano: bigint }[];
 }
 
-/**
- * The charge for a call of 10,000 input tokens and 1,000 output tokens, without a price factor; `null` if the model does not exist or is not
- * charged by token.
- */
+/** What the example call costs at the list price of a model; `null` if the model does not exist or is not charged by token. */
 export function costOfExample(config: Config, model: string, atMs: number): ExampleCost | null {
   const settings = config.models[model];
   const [operation] = settings?.operations ?? [];

@@ -81,7 +81,7 @@ export function describeCatalog(
 
 const KEPT_MS = 60_000;
 
-/** The description is cached for a minute or until the next price change (contract 4.9), because the catalog is public. */
+/** Caches the description for a minute, or until the next price change (contract 4.9), because anybody can request it. */
 export function createPublicCatalog(
   config: Config,
   published: readonly PublishedOperation[],
@@ -178,7 +178,7 @@ function describeTimePricing(price: ListedPrice, nowMs: number): TimePricing | n
   };
 }
 
-/** Whether both periods have token prices (contract 2.5). Models that are charged per image have none. */
+/** Whether peak and off-peak hours both have token prices (contract 2.5). Models that are charged per image have none. */
 function isComplete({ peak, offPeak }: TimePricing): boolean {
   return [peak, offPeak].every(
     ({ inputPriceYuan, outputPriceYuan }) => inputPriceYuan !== null && outputPriceYuan !== null,

@@ -10,7 +10,7 @@
  */
 export type FailureKind = 'connection' | 'operator' | 'response';
 
-/** Whether the call cannot have caused the failure. `othersToo`: the provider also refused the operator in calls of other accounts. */
+/** Whether the failure is certainly the route's. `othersToo`: the provider also refused the operator in recent calls of other accounts. */
 export function isOfRoute(kind: FailureKind, othersToo: boolean): boolean {
   return kind === 'connection' || (kind === 'operator' && othersToo);
 }
@@ -45,10 +45,10 @@ export function addFailure(row: FailuresInARow, { accountId, isOfRoute }: RouteF
 }
 
 /**
- * The breaker that opens after a failure:
- * - `route`: the breaker of the route, for all accounts
- * - `onlyAccount`: the breaker of the account that is the only recent caller; calls of others still pass and show the cause
- * - `account`: the breaker of the account on this route
+ * Which circuit breaker opens after a failure:
+ * - `route`: that of the route, which applies to all accounts
+ * - `onlyAccount`: that of the account, which is the route's only recent caller; calls of others still pass and show the cause
+ * - `account`: that of the account on this route
  */
 export type Blame = 'route' | 'onlyAccount' | 'account' | 'nobody';
 

@@ -25,12 +25,12 @@ export class Breaker {
     return this.#probe === null ? this.#probeAtMs : null;
   }
 
-  /** The account that must wait for the next probe; `null`: all accounts must wait. */
+  /** The account that must wait until the next probe is due; `null`: all accounts must. */
   get boundAccountId(): string | null {
     return this.#boundAccountId;
   }
 
-  /** Returns when calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
+  /** Returns from when on calls of this account pass: always if the breaker is closed, never while the account's own probe is in flight. */
   letsThroughAtMs(accountId: string, probeAfterMs: number): number {
     if (this.#probeAtMs === null) return Number.NEGATIVE_INFINITY;
     if (this.#probe !== null) {
@@ -51,7 +51,7 @@ export class Breaker {
     return this.#probe === permit;
   }
 
-  /** Opens the breaker until `probeAtMs`. With `onlyFor`, other accounts may send a probe before then. */
+  /** Opens the breaker until `probeAtMs`. If `onlyFor` names an account, other accounts may send a probe earlier. */
   open(probeAtMs: number, onlyFor: string | null = null): void {
     this.#probeAtMs = probeAtMs;
     this.#probe = null;
@@ -91,12 +91,12 @@ export class BreakerPermit {
     return this.#breaker.isProbe(this);
   }
 
-  /** Whether the breaker has opened since the call began. The result of the call is then ignored. */
+  /** Whether the breaker has opened since this call began. If so, the call's result is ignored. */
   get isOutdated(): boolean {
     return this.#openings !== this.#breaker.openings;
   }
 
-  /** Whether a failure of the call counts. A probe that another one has replaced does not. */
+  /** Whether a failure of this call counts. It does not if a newer probe has replaced this one. */
   get mayBlame(): boolean {
     return !this.isOutdated && (this.isProbe || this.#breaker.state === 'closed');
   }

@@ -32,9 +32,9 @@ export function bySession(sessionKey: string, health: Pick<RouteHealth, 'session
 }
 
 export interface Makers {
-  /** The provider with the state that the call continues. No other provider can read the state. */
+  /** The provider of the state that the call continues. Other providers cannot read this state. */
   readonly continuedId?: string | undefined;
-  /** The provider that signed the newest thinking in the request. Other providers might refuse the signature. */
+  /** The provider that signed the newest thinking block in the request. Other providers might refuse its signature. */
   readonly signerId?: string | undefined;
 }
 

@@ -32,9 +32,9 @@ interface AccountStatus {
   readonly probeAtMs: number | null;
 }
 
-/** A call in flight on a route. Only its first result counts. */
+/** A call in flight on a route. Only the first result that is reported counts. */
 export interface RoutePermit {
-  /** Called when the first data of a success arrives. A probe then closes the breaker, even if its stream is long. */
+  /** Called when a success begins. If the call is a probe, this closes the breaker, so a long stream does not delay it. */
   began(): void;
   succeeded(): void;
   failed(reason: string, kind: FailureKind): void;
@@ -42,13 +42,13 @@ export interface RoutePermit {
   ended(): void;
 }
 
-/** Time for which calls of other accounts count as recent. If there are any, only failures of two accounts count against the route. */
+/** How long a call counts as recent. If other accounts called recently, only failures of two accounts count against the route. */
 const CALLERS_WINDOW_MS = 60_000;
 
-/** Maximum number of accounts per route. The least recently active one is forgotten. */
+/** Maximum number of accounts that are tracked per route. The least recently active one is forgotten. */
 export const ACCOUNT_BREAKERS_MAX = 256;
 
-/** Time after the breaker of a route has closed until all sessions use the route again. */
+/** After a route's breaker closes, sessions return to the route gradually over this time. */
 export const COMEBACK_MS = 60_000;
 
 const healthy: RouteStatus = { state: 'closed', failuresInARow: 0, lastFailure: null, probeAtMs: null, accounts: [] };
@@ -90,17 +90,17 @@ export class RouteHealth {
     return this.#routes.get(routeId)?.allows(accountId) ?? true;
   }
 
-  /** Returns the time at which a blocked account may try again: now, if a probe is in flight. */
+  /** Returns when a blocked account may try again: now, if a probe is in flight. */
   retryAtMs(routeId: string, accountId: string): number {
     return this.#routes.get(routeId)?.retryAtMs(accountId) ?? this.#clock.nowMs();
   }
 
-  /** Whether only this account is blocked, and the route might not be the cause. */
+  /** Whether the route is blocked only for this account, so that its calls may be the cause. */
   isClosedForAccountOnly(routeId: string, accountId: string): boolean {
     return this.#routes.get(routeId)?.isClosedForAccountOnly(accountId) ?? false;
   }
 
-  /** Returns the share of its sessions that a route serves. It rises from 0 to 1 after the route was out of service. */
+  /** Returns the share of its sessions that a route serves. After an outage, it rises gradually from 0 to 1. */
   sessionShare(routeId: string): number {
     return this.#routes.get(routeId)?.sessionShare() ?? 1;
   }
@@ -133,13 +133,13 @@ class RouteBreakers {
   readonly #terms: () => BreakerTerms;
   readonly #onTransition: (transition: Omit<BreakerTransition, 'routeId'>) => void;
   readonly #shared = new Breaker();
-  /** Breakers of accounts, created at the first failure: the cache takes 20 KB, and most routes never need it. */
+  /** Breakers of accounts. The cache takes 20 KB and is created at the first failure, because most routes never need it. */
   #accounts: LRUCache<string, AccountHealth> | null = null;
   readonly #callers = new RecentCallers();
   #refused = new RecentCallers();
   #row: FailuresInARow = noFailures;
   #lastFailure: RouteStatus['lastFailure'] = null;
-  /** The account whose breaker opened while it was the only caller. Until the next result, the route's status shows this breaker. */
+  /** The account whose breaker opened while it was the only caller. The route's status shows this breaker until the next result. */
   #onlyAccountId: string | null = null;
   #closedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -161,7 +161,7 @@ class RouteBreakers {
       failuresInARow: this.#row.ofRoute + this.#row.responses,
       lastFailure: this.#lastFailure,
       probeAtMs,
-      // The least recently active account is the first one.
+      // Entries are in the order of activity, the least recently active account first.
       accounts: [...(this.#accounts?.entries() ?? [])]
         .reverse()
         .filter(([, { breaker }]) => breaker.state !== 'closed')
@@ -236,7 +236,7 @@ class RouteBreakers {
     let verdict: Blame = isOwnProbe ? 'account' : 'nobody';
     if (shared.isProbe) {
       this.#row = addFailure(this.#row, { accountId, isOfRoute: isOfAll });
-      // An error response of a probe counts against the route only if the probe is from another account than the one that must wait.
+      // An error response of a probe counts against the route only if another account caused the breaker to open.
       const bound = this.#shared.boundAccountId;
       const isConfirmed = isOfAll || (bound !== null && bound !== accountId);
       this.#open(this.#shared, null, probeAtMs, isConfirmed ? null : accountId);
@@ -283,7 +283,7 @@ class RouteBreakers {
     if (account === undefined) return;
     account.responses = 0;
     this.#close(account.breaker, accountId);
-    // A breaker that has opened is kept, because its count of openings shows which calls are outdated.
+    // A breaker that has opened before is kept: its number of openings shows which calls are outdated.
     if (account.breaker.openings === 0) this.#accounts?.delete(accountId);
   }
 
@@ -309,7 +309,7 @@ class RouteBreakers {
 interface CallInFlight {
   readonly accountId: string;
   readonly shared: BreakerPermit;
-  /** `null` if the account had no recorded failures when the call began. */
+  /** Permit of the account's own breaker; `null` if the account had no failures when the call began. */
   readonly own: BreakerPermit | null;
   readonly openingsBefore: number;
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). All processes compute the same order of candidates for
- * a key. Each candidate is first for a share of the keys in proportion to its weight, and removing it changes only those keys.
+ * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by -w / ln(u)). For a key, every process computes the same order of
+ * candidates. The share of keys for which a candidate is first is proportional to its weight. Removing it moves only those keys.
  */
 export function rendezvousOrder<Candidate>(
   key: string,

@@ -3,16 +3,16 @@ import { isIPv6, type Socket } from 'node:net';
 import { buildConnector, type Connector } from '../../lib/http-client.ts';
 
 interface ConnectOptions {
-  /** Maximum time for the TCP connection and the TLS handshake together; with a proxy, for each. */
+  /** Maximum time for TCP connection and TLS handshake together. With a proxy, it applies to the tunnel and to the handshake in it. */
   readonly timeoutMs: number;
   readonly http2: boolean;
-  /** Accepted certificate authorities in PEM; `null`: those that Node accepts. */
+  /** Accepted certificate authorities in PEM; `null`: Node's default. */
   readonly ca: string | null;
-  /** `http://user:password@host:port`; `null`: no proxy. Secret. */
+  /** Contains a password. `http://user:password@host:port`; `null`: no proxy. */
   readonly proxy: string | null;
 }
 
-/** Errors of connections contain no credential, and their codes never cause a retry. */
+/** Opens connections to a provider. Errors contain no credential, and undici retries nothing because of their codes. */
 export function createConnector({ timeoutMs, http2, ca, proxy }: ConnectOptions): Connector {
   const direct = buildConnector({
     timeout: timeoutMs,
@@ -34,9 +34,8 @@ class ProxyFailure extends Error {
 }
 
 /**
- * Opens a tunnel through an HTTP proxy, for http and https. The proxy sees only the host and the port. undici's proxy agent would wait for
- * the response to CONNECT as long as for a model's response, and limits connections per agent; the tunnel is therefore opened below the
- * connection pool.
+ * Opens a tunnel through an HTTP proxy. The proxy sees only the host and the port. undici's own proxy agent is not used: it would wait for
+ * the tunnel as long as for a model's response, and it limits connections per agent. The tunnel is instead a connection of the pool.
  */
 function throughProxy(proxy: URL, direct: Connector, timeoutMs: number): Connector {
   const authorization = proxyAuthorization(proxy);

@@ -7,7 +7,7 @@ interface GateLimits {
   readonly queueWaitMs: number;
 }
 
-/** A call that asks for admission. It receives its result exactly once, possibly before `enter` returns. */
+/** A call that wants to start. It is admitted or refused exactly once, possibly before `enter` returns. */
 interface Entrant {
   /** The caller must call `leave` when the call ends; repeated calls are ignored. */
   admitted(leave: () => void): void;
@@ -15,16 +15,15 @@ interface Entrant {
 }
 
 /**
- * Limits the concurrent calls to a provider. Further calls wait in a queue whose length and waiting time are limited. Accounts share calls
- * and queue, and are served in turn. An account with unlimited demand leaves the last eighth of both to other accounts, and a call of such
- * an account waits for at most one call of the first account.
+ * Limits the concurrent calls to a provider. Further calls wait in a queue with a limited length and wait. Accounts are served in turn. A
+ * single account cannot take the last eighth of the calls or of the queue, so a call of another account waits for at most one call of it.
  */
 export class ConnectionGate {
   readonly #queueWaitMs: number;
   readonly #concurrentCalls: Shares;
   readonly #queueSlots: Shares;
   readonly #waiting = new FairQueue<Waiter>();
-  /** Number of free slots that are about to be given to queued calls. */
+  /** Number of free slots that queued calls are about to get. */
   #handOvers = 0;
   #isClosed = false;
   #callsRefused = 0;
@@ -52,7 +51,7 @@ export class ConnectionGate {
       entrant.refused();
       return nothing;
     }
-    // No call overtakes queued ones. If no handover is pending, no queued call is entitled to the free slot.
+    // New calls never overtake queued ones. If no handover is pending, no queued call may take the free slot.
     const slot = this.#handOvers === 0 ? this.#concurrentCalls.take(account, 1) : null;
     if (slot !== null) {
       this.#admit(entrant, slot);
@@ -98,7 +97,7 @@ export class ConnectionGate {
       slot.release();
       if (this.#waiting.size === 0) return;
       this.#handOvers++;
-      // While a call ends, the pool reads from its connection and cannot start another request.
+      // Deferred, because the pool cannot start another request while it still reads the end of this one.
       queueMicrotask(() => this.#handOver());
     });
   }
@@ -110,7 +109,7 @@ export class ConnectionGate {
       slot = this.#concurrentCalls.take(account, 1);
       return slot !== null;
     };
-    // One returned slot can admit two calls: one of another account, and one of the account that returned it, from the reserved eighth.
+    // One free slot can admit two calls: one of another account, and, from the last eighth, one of the account that returned it.
     for (let next = this.#waiting.shift(getsSlot); next !== undefined; next = this.#waiting.shift(getsSlot)) {
       leaveQueue(next);
       this.#admit(next.entrant, slot!);

@@ -4,22 +4,22 @@ export const COOLDOWN_MS_MAX = 60_000;
 const DEFAULT_COOLDOWN_MS = 1_000;
 export const DEFAULT_COOLDOWN_MS_MAX = 30_000;
 
-/** A period in which a credential is not used for a model if there is an alternative. */
+/** A time in which a credential is not used for a model if another one is available. */
 export interface Cooldown {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** 0 if the provider requested the cooldown. */
+  /** The length that the gateway chose; 0 if the provider requested the cooldown. */
   readonly defaultMs: number;
 }
 
-/** A 429 response. `requestedMs` is the cooldown that the provider requests. */
+/** A response with status 429. `requestedMs` is the wait that the provider asks for; `null`: none. */
 export interface RateLimit {
   readonly sentAtMs: number;
   readonly atMs: number;
   readonly requestedMs: number | null;
 }
 
-/** If the provider requests no time, the cooldown is short, or twice the previous one if that ended less than a minute ago. */
+/** Starts a cooldown. If the provider asks for no wait, it is short, or twice the previous one if that ended less than a minute ago. */
 export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before: Cooldown | undefined): Cooldown {
   if (requestedMs !== null) {
     return { fromMs: atMs, untilMs: atMs + Math.min(requestedMs, COOLDOWN_MS_MAX), defaultMs: 0 };
@@ -30,12 +30,12 @@ export function cooldownAfter({ sentAtMs, atMs, requestedMs }: RateLimit, before
   return { fromMs: atMs, untilMs: atMs + defaultMs, defaultMs };
 }
 
-/** Whether a cooldown is active, or the length of the next one depends on it. */
+/** Whether a cooldown is active or still determines the length of the next one. */
 export function isRemembered({ untilMs, defaultMs }: Cooldown, nowMs: number): boolean {
   return nowMs < (defaultMs === 0 ? untilMs : untilMs + COOLDOWN_MS_MAX);
 }
 
-/** Whether the success of a call that was sent at `sentAtMs` ends a cooldown. Cooldowns that the provider requested do not end early. */
+/** Whether a success ends a cooldown: only of a call sent after its start, and only if the gateway chose its length. */
 export function endsCooldown({ fromMs, defaultMs }: Cooldown, sentAtMs: number): boolean {
   return defaultMs > 0 && sentAtMs >= fromMs;
 }
@@ -47,7 +47,7 @@ export function requestedCooldownMs(headers: IncomingHttpHeaders, nowMs: number)
   const after = headers['retry-after'];
   const seconds = readNumber(after);
   if (seconds !== null) return seconds * 1000;
-  // Text without a colon is not treated as a date, because `Date.parse` also accepts numbers and words.
+  // Only text with a colon is treated as a date: `Date.parse` would also accept numbers and words.
   const remainingMs = after?.includes(':') === true ? Date.parse(after) - nowMs : Number.NaN;
   return Number.isNaN(remainingMs) ? null : Math.max(remainingMs, 0);
 }

@@ -2,7 +2,7 @@ import { CredentialFileError, type NamedCredential, readCredentialFile } from '.
 import { rendezvousOrder } from '../routing/rendezvous.ts';
 import { type Cooldown, cooldownAfter, endsCooldown, isRemembered, type RateLimit } from './cooldown.ts';
 
-/** The operator's credentials at a provider, in rotation. Refused ones and those with a cooldown are used if there is no other. */
+/** The operator's credentials at a provider, in rotation. Refused credentials and those in cooldown are used only if no other is left. */
 
 /** Time for which a refused credential is skipped while others are available. */
 export const REFUSED_MS = 10 * 60_000;
@@ -47,7 +47,7 @@ export class Credentials {
     const before = this.#credentials;
     this.#credentials = [];
     for (const credential of credentials) {
-      // While credential files are replaced, two can briefly contain the same credential.
+      // While credential files are being replaced, two files can briefly have the same content.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
       const former = before.find(({ value }) => value === credential.value);
@@ -56,7 +56,7 @@ export class Credentials {
     }
   }
 
-  /** Calls of a `session` prefer one credential, because vendors cache prompts by account; other calls rotate. */
+  /** Chooses the next credential. Calls of a session prefer the same one, because vendors cache prompts by account; other calls rotate. */
   next(
     model: string,
     tried: readonly string[],
@@ -85,6 +85,7 @@ export class Credentials {
     if (accepted.length > 0) {
       return mayHaveCooldown ? firstBy(accepted, (credential) => cooldownUntilMs(credential, model)) : undefined;
     }
+    // If all credentials are refused, only the one with the oldest refusal is tried.
     return tried.length > 0 ? undefined : firstBy(untried, ({ refusal }) => refusal!.atMs);
   }
 
@@ -120,7 +121,7 @@ export class Credentials {
   /** Called when the provider refuses a credential. If it is from a file that now contains a new value, that value is used at once. */
   refused(value: string, status: number, nowMs: number): void {
     const credential = this.#find(value);
-    // The credential was replaced after the call began.
+    // A new configuration has replaced the credential since the call began.
     if (credential === undefined) return;
     const inFile = this.#readAgain(credential);
     if (inFile === value || this.#find(inFile) !== undefined) {
@@ -141,7 +142,7 @@ export class Credentials {
     const credential = this.#find(value);
     const cooldown = credential?.cooldowns.get(model);
     if (cooldown !== undefined && endsCooldown(cooldown, sentAtMs)) credential!.cooldowns.delete(model);
-    // If the call was sent before the refusal, its success proves nothing: the credential may have been revoked during a long stream.
+    // A success counts only if its call was sent after the refusal. During a long stream, the credential may have been revoked.
     if (credential?.refusal != null && credential.refusal.atMs <= sentAtMs) credential.refusal = null;
   }
 

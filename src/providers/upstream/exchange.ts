@@ -27,7 +27,7 @@ export interface UpstreamHead {
 
 export interface ResponseReceiver {
   receiveHead(head: UpstreamHead): void;
-  /** The bytes of the chunk then belong to the receiver. */
+  /** Receives a chunk of the body. The bytes then belong to the receiver. */
   receive(chunk: Buffer): void;
 }
 
@@ -35,16 +35,16 @@ export interface ResponseReceiver {
 const WHOLE_BODY_BYTES_MAX = 1024 * 1024;
 const SENT_CHUNK_BYTES = 64 * 1024;
 
-/** Limits the bytes that all exchanges read per iteration of the event loop. Node reads up to 32 times from a fast socket. */
+/** Limits the bytes that all responses together read per iteration of the event loop: Node reads up to 32 times from a fast socket. */
 const reading = new PeriodBudget({ amountMax: 512 * 1024, resumedMax: 8, inNextPeriod: setImmediate });
-/** Bytes of a response that are read before the response may be paused for other responses. */
+/** Bytes that one response may read before it is paused in favor of others. */
 const READ_AT_ONCE_BYTES = 128 * 1024;
-/** Fixed cost of a chunk against the limit, in bytes. */
+/** Bytes that each chunk counts against the limit in addition to its size. */
 const CHUNK_COST_BYTES = 256;
 
 /**
- * Time by which the gateway's timeouts for HTTP/2 are longer than undici's. Every received byte restarts undici's timeouts, so they do not
- * limit a call; but when one expires, undici replaces a connection that does not work.
+ * In HTTP/2, the gateway's timeouts are this much longer than undici's. Every received byte restarts undici's timeouts, so they cannot
+ * limit a call; but when one expires, undici replaces a connection that no longer works.
  */
 const HTTP2_GRACE_MS = 250;
 
@@ -66,7 +66,7 @@ type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
-  /** @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires */
+  /** Settles when the exchange is over. @throws UpstreamFailure if no connection is free, the connection fails, or a timeout expires */
   readonly done = this.#end.promise;
   readonly #request: UpstreamRequest;
   readonly #receiver: ResponseReceiver;
@@ -75,13 +75,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #leaveQueue: (() => void) | null = null;
   #leaveGate: (() => void) | null = null;
   #controller: Dispatcher.DispatchController | null = null;
-  /** The stream of the request; `null` in HTTP/1.1. */
+  /** The HTTP/2 stream of the request; `null` in HTTP/1.1. */
   #stream: ClientHttp2Stream | null = null;
   #hasHead = false;
-  /** The expiry is in the time of `performance.now()`. */
+  /** When the current timeout expires, on the clock of `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
-  /** When the timer fires, it checks whether the timeout has expired. A new timer for every change of the timeout would cost more. */
+  /** One timer for all timeouts: when it fires, it checks whether the current one has expired. A timer for each would cost more. */
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
   #wasSent = false;
@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(allConnectionsInUse());
   }
 
-  /** The flow control of the connection then makes the provider stop sending. */
+  /** Stops reading. The flow control of the connection then makes the provider stop sending. */
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
@@ -121,7 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   resume(): void {
-    // After the end of the exchange, a timer would keep the process alive.
+    // An exchange that is over must not set a timer again, which would keep the process alive.
     if (!this.#isPaused || this.#isOver) return;
     this.#isPaused = false;
     if (!this.#isYielding) this.#continueFlow();
@@ -167,17 +167,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
         path: provider.basePath + path,
         headers: this.#sendsInChunks ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
         body: this.#sendsInChunks ? this.#asChunks(body) : (body as Buffer),
-        // 0 means no timeout. See HTTP2_GRACE_MS.
+        // In HTTP/1.1, undici's own timeouts are switched off by 0. For HTTP/2, see `HTTP2_GRACE_MS`.
         headersTimeout: provider.http2 ? firstByteMs : 0,
         bodyTimeout: provider.http2 ? idleMs : 0,
       },
       this,
     );
-    // If a connection is open, `dispatch` has already started the request.
+    // `dispatch` starts the request at once if a connection is open. Otherwise the connect timeout begins.
     if (this.#controller === null && !this.#isOver) this.#begin(LIMITS.connect);
   }
 
-  /** When the next chunk is read, the earlier chunks were sent. */
+  /** Streams a body in chunks. Reading the next chunk means that the earlier ones were sent, so it restarts the idle timeout. */
   #asChunks(body: RequestBody): Readable {
     const chunks = Buffer.isBuffer(body) ? chunksOf(body) : body.read();
     const limitIdle = (): void => {
@@ -190,7 +190,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       }
     }
     const stream = Readable.from(watched(), { objectMode: false });
-    // undici stops listening when the request ends; a later error of the body must not be unhandled.
+    // undici removes its error listener at the end of the request; a later error of the body would be unhandled.
     stream.on('error', () => undefined);
     return stream;
   }
@@ -208,7 +208,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       });
     }
     if (this.#sendsInChunks) {
-      // In HTTP/1.1 the head is sent together with the first chunk, so nothing was sent yet.
+      // HTTP/1.1 sends the head together with the first chunk, so nothing was sent yet. HTTP/2 sends it now.
       this.#wasSent ||= this.#request.provider.http2;
       this.#begin(LIMITS.take);
     } else {
@@ -261,7 +261,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { timeouts } = this.#request.provider;
     const nowMs = performance.now();
     this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
-    // The next timeout is at most this long, so a timer that fires by then need not be set again.
+    // No later timeout is longer than this, so a timer that fires by then can stay as it is.
     const checkAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
     if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
   }
@@ -295,7 +295,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ends()) this.#end.reject(failure);
   }
 
-  /** Returns false if the exchange had already ended. */
+  /** Marks the exchange as ended. Returns false if it had ended before. */
   #ends(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

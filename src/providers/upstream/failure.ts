@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 
 /**
- * What is known about a failed call. Failover and settlement depend on this and on the reason of a refusal, never on a status or a message:
+ * What is known about a failed call. Failover and settlement depend on this and on the reason of a refusal, never on a status or message:
  * - `notSent`: the provider did not receive or process the call
- * - `refused`: the provider responded that it did not run the call
- * - `unknown`: bytes were sent, and the outcome is unknown
+ * - `refused`: the provider answered that it did not run the call
+ * - `unknown`: the provider received bytes, and the outcome is unknown
  */
 type CallCertainty = 'notSent' | 'refused' | 'unknown';
 
@@ -45,7 +45,7 @@ interface FailureFacts {
 export class UpstreamFailure extends Error {
   readonly certainty: CallCertainty;
   readonly response: GatewayError;
-  /** Whether the failure counts against the route. False if the gateway itself decided not to send the call. */
+  /** Whether the failure counts against the route. False if the gateway itself did not send the call. */
   readonly blamesRoute: boolean;
   readonly hadSuccess: boolean;
   readonly refusal: Refusal | null;
@@ -66,9 +66,9 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** `wasSent`: the gateway had begun to write the request. `wasResponded`: the head of a response had arrived. */
+/** `wasSent`: the gateway had begun to write the request. `wasResponded`: the response headers had arrived. */
 export function connectionFailure(error: Error, wasSent: boolean, wasResponded = false): UpstreamFailure {
-  // An error of undici's parser contains bytes of the response, which must not be logged.
+  // Errors of undici's parser contain bytes of the response, which must not be logged.
   if ('data' in error) delete error.data;
   if (!wasSent) {
     return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { cause: error }), error);
@@ -88,8 +88,8 @@ const REFUSED_STREAM = 7;
 const GOAWAY = /^HTTP\/2: "GOAWAY" frame received/;
 
 /**
- * Whether an HTTP/2 provider certainly did not process the call (RFC 9113, section 8.7): the stream is refused, or a GOAWAY names an
- * earlier stream as the last one. undici fails exactly these calls with the GOAWAY error, which has no code.
+ * Whether an HTTP/2 provider certainly did not process the call (RFC 9113, section 8.7): it refused the stream, or it sent a GOAWAY whose
+ * last stream is an earlier one. undici reports exactly these calls with its GOAWAY error, which has no code.
  */
 function isRefusedStream(error: Error): boolean {
   return (error as { http2ErrorCode?: unknown }).http2ErrorCode === REFUSED_STREAM || GOAWAY.test(error.message);
@@ -105,7 +105,7 @@ export function allConnectionsInUse(): UpstreamFailure {
   return new UpstreamFailure('notSent', response, undefined, { blamesRoute: false });
 }
 
-/** The provider responded with a success that cannot be relayed or charged. */
+/** The provider sent a success that cannot be relayed or charged. */
 export function unusableSuccess(requestId: string, message?: string): UpstreamFailure {
   const response = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
   return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true });

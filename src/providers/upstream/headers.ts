@@ -18,7 +18,7 @@ export function upstreamHeaders(
   const headers: Record<string, string> = {
     'content-type': contentType,
     accept: isStream ? 'text/event-stream' : 'application/json',
-    // A compressed response could not be read while it is relayed.
+    // Requests uncompressed responses: the gateway reads the response while it relays it.
     'accept-encoding': 'identity',
     'user-agent': 'faregate',
   };
@@ -29,18 +29,18 @@ export function upstreamHeaders(
   if (version !== null) headers[versions[0]!] = version;
   const beta = firstHeader(client, betas);
   if (beta !== null) headers[betas[0]!] = beta;
-  // The configuration cannot contain headers that must not be overridden.
+  // Configured headers come last. Validation of the configuration forbids names that they must not override.
   return Object.assign(headers, trace, provider.headers);
 }
 
-/** Names of the headers that clients may send, the provider's own name first. */
+/** Header names that clients may send. The first of each list is the name that the provider expects. */
 interface VendorHeaders {
   readonly mountedNames: readonly string[];
   readonly version: readonly string[];
   readonly beta: readonly string[];
 }
 
-/** A cache, because the names depend only on the configuration. */
+/** Cached by provider, because the names depend only on its configuration. */
 const vendorHeadersOf = new WeakMap<Provider, VendorHeaders>();
 
 function vendorHeaders(provider: Provider, mountedNames: readonly string[]): VendorHeaders {
@@ -74,7 +74,7 @@ const SAFE_RESPONSE_HEADERS = new Set([
   'openai-version',
 ]);
 const SAFE_RESPONSE_PREFIXES = ['x-ratelimit-', 'anthropic-ratelimit-'];
-/** Headers about the operator's own subscription are not forwarded, because clients would mistake them for their plan. */
+/** Prefix of headers about the operator's own subscription. Clients would mistake them for their own plan, so they are not forwarded. */
 const SUBSCRIPTION_PREFIX = 'anthropic-ratelimit-unified-';
 
 export function safeResponseHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
@@ -98,7 +98,7 @@ const READ_HEADERS = new Set(['content-encoding', 'content-length', 'content-typ
 
 const PRESENTABLE = /^[\t\x20-\x7e]*$/;
 
-/** Returns the headers that the gateway reads, except those that reveal the provider. `hiddenWords` must be in lower case. */
+/** Returns the response headers that the gateway reads, without those that contain a hidden word. `hiddenWords` must be in lower case. */
 export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: readonly string[]): IncomingHttpHeaders {
   const presentable: IncomingHttpHeaders = {};
   for (const name in upstream) {
@@ -111,7 +111,7 @@ export function presentableHeaders(upstream: IncomingHttpHeaders, hiddenWords: r
 
 const REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** Returns the provider's id of the call; `null` if there is none or its form is implausible. */
+/** Returns the provider's request id; `null` if there is none or its format is implausible. */
 export function upstreamRequestId(upstream: IncomingHttpHeaders): string | null {
   return plausibleId(upstream['x-request-id']) ?? plausibleId(upstream['request-id']);
 }
@@ -120,7 +120,7 @@ function plausibleId(value: string | string[] | undefined): string | null {
   return typeof value === 'string' && REQUEST_ID.test(value) ? value : null;
 }
 
-/** `unusable`: a success in an encoding that was not requested and cannot be read. */
+/** Kind of a response. `unusable`: a success in an encoding that the gateway did not request and cannot read. */
 type ResponseKind = 'stream' | 'whole' | 'refusal' | 'unusable';
 
 export function responseKind(status: number, headers: IncomingHttpHeaders): ResponseKind {

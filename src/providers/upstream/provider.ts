@@ -25,9 +25,9 @@ export interface Provider {
   readonly headers: Readonly<Record<string, string>>;
   readonly vendor: string | null;
   readonly sharesState: boolean;
-  /** Whether requests may contain an unknown tool or tool member with this name. */
+  /** Whether requests may contain a tool, or a member of a tool, that the gateway does not know. */
   readonly allows: (part: string) => boolean;
-  /** Whether a non-streaming response without usage is charged by an estimate. Otherwise it is refused. */
+  /** If a non-streaming response has no usage: true to charge an estimate, false to refuse the response. */
   readonly estimatesUsage: boolean;
   readonly restatesUsage?: RestateUsage;
   readonly passesTraceContext: boolean;
@@ -38,10 +38,10 @@ export interface Provider {
   destroy(): Promise<void>;
 }
 
-/** Time for which an unused connection is kept: longer than the usual pauses of an agent, and shorter than the limit of most vendors. */
+/** How long an unused connection stays open: longer than an agent's usual pauses, and shorter than most vendors allow. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Equal to the gateway's limit for its clients. */
+/** Maximum size of a response's headers, equal to that of requests by the gateway's clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export function createProvider(id: string, config: ProviderConfig): Provider {
@@ -77,14 +77,14 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
     estimatesUsage: config.missingUsage === 'estimate',
-    // In the messages protocol, input tokens never include cache tokens.
+    // In the messages protocol, input tokens always exclude cache tokens, so this setting changes nothing.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
       gate.close();
-      // After a shutdown timeout, the pool is destroyed and all calls are aborted.
+      // If a shutdown takes too long, `destroy` has already closed the pool and aborted all calls.
       if (!pool.destroyed) await pool.close();
     },
     async destroy() {
@@ -94,7 +94,7 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
   };
 }
 
-/** An allowed name includes the members below it. A trailing `*` matches all names with the prefix before it. */
+/** An allowed name also allows the members below it. A trailing `*` allows all names that start with the text before it. */
 function allowance({ allows, unknownTools }: ProviderConfig): Provider['allows'] {
   if (unknownTools === 'pass') return () => true;
   return (part) =>
@@ -114,9 +114,8 @@ const SECRET_NAME = /auth|key|token|secret|cookie|password|credential|signature/
 const SECRET_WORD_LENGTH = 16;
 
 /**
- * Returns the texts of configured headers that a provider's message must not repeat: all values of headers whose names suggest a
- * credential, and long words with letters and digits, such as organization ids. Removing plain words, such as a title, would damage
- * messages.
+ * Returns the configured header values that a provider's message must not repeat: all values of headers whose name suggests a credential,
+ * and long words with letters and digits, such as organization ids. Plain words, such as a title, stay, because messages may contain them.
  */
 function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
@@ -154,7 +153,7 @@ export class Providers {
     this.#byId = byId;
   }
 
-  /** Switches to the credentials of this configuration. Refused credentials are tried again. */
+  /** Uses the credentials of this configuration from now on. Refused credentials are tried again. */
   useCredentials(): void {
     for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
   }

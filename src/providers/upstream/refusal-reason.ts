@@ -44,7 +44,7 @@ const TOKEN_RATE =
 /** The code for a restricted OpenAI key that lacks the scope for this kind of call. */
 const MISSING_SCOPE = 'missing_scope';
 
-/** Messages about the operator's account that depend on the call: scope, length (OpenRouter), budget of an end user (LiteLLM). */
+/** Messages about the operator's account that apply only to this call: scope, length (OpenRouter), budget of an end user (LiteLLM). */
 const OF_THIS_CALL =
   /^You have insufficient permissions for this operation\b|\bcan only afford \d|^Prompt tokens limit exceeded\b|^ExceededBudget: End User=/;
 
@@ -80,7 +80,7 @@ const SIGNATURE_REFUSED: readonly RegExp[] = [
 
 function isAboutSignature({ code, type, message, cause }: GatewayError): boolean {
   if (code === INVALID_ENCRYPTED_CONTENT || type === INVALID_ENCRYPTED_CONTENT) return true;
-  // If a relay sent the refusal, the cause contains the error of the server behind it.
+  // A relay's refusal has the error of the server behind the relay as its cause.
   const words = cause instanceof Error ? [message, cause.message] : [message];
   return words.some((each) => SIGNATURE_REFUSED.some((pattern) => pattern.test(each)));
 }
@@ -107,7 +107,7 @@ export function refusalReason(refused: GatewayError): RefusalReason {
   }
 }
 
-/** Whether a refusal is about the operator's credential or account. The client must then not see its message. */
+/** Whether a refusal is about the operator's credential or account. If so, the client must not see its message. */
 export function isAboutOperator(refused: GatewayError): boolean {
   switch (refused.status) {
     case 401:

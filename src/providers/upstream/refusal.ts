@@ -39,7 +39,7 @@ export function providerRefusal(
   return new GatewayError('upstreamRefused', options);
 }
 
-/** Whether a proxy in front of the provider lost the call, which may have run. */
+/** Whether the status means that a proxy lost the call, so the provider may have run it. */
 function isOutcomeUnknown(status: number): boolean {
   return status === 502 || status === 504;
 }
@@ -49,7 +49,7 @@ interface ProviderError {
   readonly type?: string;
   readonly code?: string;
   readonly param?: string;
-  /** The error of the server behind a relay, if the relay's message does not contain it. */
+  /** The error of the server behind a relay; absent if there is none, or if the relay's message contains it. */
   readonly wrapped?: string;
 }
 
@@ -63,7 +63,7 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
   const details = isRecord(error.details) ? error.details : {};
-  /** Any other text could be a secret. */
+  /** Only text in the format of a code is used; other text could be a secret. */
   const isCode = (value: unknown): value is string =>
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
@@ -107,7 +107,7 @@ export function refusalFailure(
   requestId: string,
 ): UpstreamFailure {
   if (status >= 200 && status <= 299) return unusableSuccess(requestId);
-  // Other statuses cannot be sent to a client, and do not show whether the call ran.
+  // Other statuses cannot be sent to a client and do not show whether the provider ran the call.
   if (status < 400 || status > 599) {
     return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
   }

@@ -1,9 +1,9 @@
 import { CREDENTIALS_MAX } from '../../config/provider-credentials.ts';
 
-/** Minimum length of a text that is removed. A shorter secret could be part of any word. */
+/** Shorter texts are not removed from messages: they could be part of any word. */
 const SECRET_LENGTH_MIN = 4;
 
-/** Includes former credentials, because responses to calls with them can still arrive. */
+/** Maximum number of credentials to remove, current and former ones: responses to calls with a former credential can still arrive. */
 const HIDDEN_CREDENTIALS_MAX = 2 * CREDENTIALS_MAX;
 
 export class HiddenTexts {
@@ -30,7 +30,7 @@ export class HiddenTexts {
     return this.#texts;
   }
 
-  /** The texts in lower case, for comparison with headers, without those that could be part of ordinary words. */
+  /** The hidden texts in lower case, to be compared with headers, without those that could be part of ordinary words. */
   get words(): readonly string[] {
     return this.#words;
   }
@@ -39,7 +39,7 @@ export class HiddenTexts {
 const MESSAGE_CHARS_MAX = 4_000;
 const URL_PATTERN = /\b(?:https?|wss?):\/\/[^\s"'<>)\]}\\]+/gi;
 const KEY_PATTERN = /\b(?:(?:sk|pk|rk|key)-|fg_[a-z]+_)[A-Za-z0-9_*-]{8,}/g;
-/** A partly masked key, as vendors repeat it: `AIza****Q4xw`. It matches only at word boundaries, which makes it fast. */
+/** A partly masked key, as vendors repeat it: `AIza****Q4xw`. Matching starts only at word boundaries, for speed. */
 const MASKED_KEY_PATTERN = /(?<![\w-])[\w-]{2,}\*{3,}[\w*-]*/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 const CONTROL_PATTERN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;

@@ -5,7 +5,7 @@ import type { UpstreamHead } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
 import { refusalFailure } from './refusal.ts';
 
-/** Some providers report overload, rate limits or rejected signatures with status 200, in the first event of a stream with data. */
+/** Finds refusals with status 200: some providers report overload, rate limits or rejected signatures in a stream's first event. */
 
 const OPENINGS: readonly unknown[] = [
   'ping',
@@ -29,7 +29,7 @@ export function isOpening(events: Buffer): boolean {
 const OVERLOADED = /overload|slow_down|service_unavailable|capacity/i;
 const RATE = /rate_?limit|too_many_requests|throttl/i;
 
-/** Returns the refusal that corresponds to an error event; `null` for other errors, after which the call may have run. */
+/** Returns the refusal that an error event stands for; `null` for other errors, after which the provider may have run the call. */
 export function streamRefusal(
   event: Buffer,
   head: UpstreamHead,

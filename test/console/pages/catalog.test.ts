@@ -132,7 +132,7 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await page.getByRole('button', { name: 'Line 3' }).click();
     // Typing replaces the selected line.
     await page.keyboard.type('    protocol: messages');
-    assert.ok((await area.inputValue()).includes('  acme:\n    protocol: messages\n    baseUrl:'));
+    assert.ok((await area.innerText()).includes('  acme:\n    protocol: messages\n    baseUrl:'));
     await area.fill(text);
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('acme-large: output ¥16 → ¥14 from 2099-12-01').waitFor();
@@ -146,6 +146,37 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await dialog.getByRole('button', { name: 'Cancel revision' }).click();
     await page.getByText(`Revision ${base + 2} takes effect later`).waitFor({ state: 'detached' });
     assert.equal((await catalog()).base, base + 1);
+  });
+
+  it('propose members and names in the text as somebody types, and mark problems at their lines', async () => {
+    await using console = await open({ at: '#/operator/catalog?tab=text' });
+    const { page } = console;
+    const area = page.getByRole('textbox', { name: 'Text of the catalog' });
+    const proposal = (name: string) => page.getByRole('option', { name, exact: true });
+    await area.click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.type('gro');
+    await proposal('groups').waitFor();
+    await console.assertAccessible();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('gold:');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('prov');
+    await proposal('providers').waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('[a');
+    await proposal('acme').waitFor();
+    await page.keyboard.press('Enter');
+    assert.match(await area.innerText(), /\ngroups:\n {2}gold:\n {4}providers: \[acme\]/);
+    // The name is missing.
+    await page.locator('.cm-lint-marker-error').waitFor();
+    await console.assertAccessible();
+    // Tab leaves the editor.
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Discard my changes' }).click();
+    assert.equal((await area.innerText()).trim(), (await catalog()).text.trim());
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
   });
 
   it('show what somebody else has changed, and check the form against that', async () => {

@@ -36,7 +36,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const { page } = console;
     const dialog = page.getByRole('dialog');
 
-    await page.getByRole('button', { name: 'Edit caps and price' }).click();
+    await page.getByRole('button', { name: 'Edit caps, price and group' }).click();
     await dialog.getByLabel(/^Daily cap/).fill('5');
     await server.admin('PATCH', `/accounts/${id}`, { priceFactorBasisPoints: 8000 });
     await press(page, 'Save');

@@ -13,6 +13,7 @@ import { RateFields } from '../../parts/limits/rate-fields.tsx';
 import { limitsTexts } from '../../parts/limits/texts.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { useTexts } from '../../text/language.tsx';
+import { GroupSelect } from './group-select.tsx';
 import { accountTexts } from './summary-texts.ts';
 
 export interface EditDialogProps extends DialogProps {
@@ -42,12 +43,14 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
     () => ({
       cap: account.dailySpendCapYuan ?? '',
       percent: percentOf(account.priceFactorBasisPoints),
+      groupId: account.groupId ?? '',
     }),
     dialog.isOpen,
   );
-  const bodyOf = ({ cap, percent }: typeof draft) => ({
+  const bodyOf = ({ cap, percent, groupId }: typeof draft) => ({
     dailySpendCapYuan: textOrNull(cap),
     priceFactorBasisPoints: basisPointsOf(percent),
+    groupId: textOrNull(groupId),
   });
   return (
     <ChangeDialog
@@ -68,6 +71,7 @@ export function PricesDialog({ account, ...dialog }: EditDialogProps) {
         rightSection="%"
         {...field('percent')}
       />
+      <GroupSelect {...field('groupId')} present={account.groupId} />
     </ChangeDialog>
   );
 }

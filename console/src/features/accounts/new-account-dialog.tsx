@@ -6,10 +6,11 @@ import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { goTo, hashOf } from '../../parts/location.ts';
 import { useTexts } from '../../text/language.tsx';
+import { GroupSelect } from './group-select.tsx';
 import { accountsTexts } from './operator-texts.ts';
 import { accountTexts } from './summary-texts.ts';
 
-const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', cap: '' });
+const emptyDraft = () => ({ name: '', email: '', isVerified: true, balance: '', groupId: '', cap: '' });
 
 export function NewAccountDialog(dialog: DialogProps) {
   const text = useTexts(accountsTexts);
@@ -26,6 +27,7 @@ export function NewAccountDialog(dialog: DialogProps) {
           email: textOrNull(draft.email),
           verified: draft.isVerified,
           balanceYuan: textOrNull(draft.balance),
+          groupId: textOrNull(draft.groupId),
           dailySpendCapYuan: textOrNull(draft.cap),
         },
       })}
@@ -40,6 +42,7 @@ export function NewAccountDialog(dialog: DialogProps) {
         onChange={({ currentTarget }) => set({ isVerified: currentTarget.checked })}
       />
       <YuanField label={text.balanceNow} description={text.optional} {...field('balance')} />
+      <GroupSelect {...field('groupId')} present={null} />
       <YuanField label={cap} description={capHint} {...field('cap')} />
     </ChangeDialog>
   );

@@ -91,6 +91,7 @@ function PricesSection({ account }: SummaryProps) {
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
           [text.ownCap, ownCap === null ? text.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
           [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
+          [text.group, account.groupId ?? text.none],
           [
             text.lowBalance,
             low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,

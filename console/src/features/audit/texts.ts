@@ -59,13 +59,14 @@ export const auditTexts = pageTexts(
 export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'the balance is the sum of the ledger entries': '余额等于账目之和',
   'reserved money is the sum of the open reservations': '预留金额等于未结预留之和',
-  'entries are numbered without gaps and carry the balance forward': '账目编号连续，余额逐条结转',
+  'ledger entries are numbered without gaps, and each continues from the balance of the entry before it':
+    '账目编号连续，余额逐条结转',
   'the last entry number of every balance matches the ledger': '余额记录的末条编号与账本一致',
   'every settled call has a ledger entry with its charge': '每笔已结算调用都有相应扣费账目',
   'every charge belongs to a call': '每笔扣费都有对应调用',
-  'the charges of dropped call records equal the sums recorded when they were dropped':
+  'for months whose call records were dropped, the stored sums equal the charges in the ledger':
     '记录已删除的调用，其扣费与删除时的汇总一致',
-  'unresolved calls have no charge, and resolved calls are charged at most their reserved amount, which no other record contains':
+  'unresolved calls have no charge, resolved calls are charged at most their reserved amount, and all other records have no reserved amount':
     '待处理调用不扣费；已处理调用的扣费不超过其预留金额，且不与其他记录重复',
   'every refund belongs to a charged call of the same account, and refunds never exceed its charge':
     '退款对应本账户已扣费的调用，且不超过扣费金额',
@@ -74,16 +75,17 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
   'subscriptions correctly count the tokens that calls in flight have reserved in the current period':
     '套餐订阅统计的本周期预留 token 数正确',
   'subscriptions correctly count the slots of their five-hour windows': '套餐订阅的五小时窗口计数正确',
-  'limited keys correctly count their calls in flight and the amounts reserved by these calls':
+  'keys with limits correctly count their calls in flight and the amounts reserved by these calls':
     '受限密钥的进行中调用数及预留金额正确',
   'every account has a balance, and every balance has an account': '账户与余额一一对应',
   'accounts correctly count their charges of the current day': '账户的当日扣费计数正确',
   'subscriptions correctly count the calls of the current week': '套餐订阅的本周调用数正确',
   'subscriptions correctly count the tokens of the current period': '套餐订阅的本周期 token 数正确',
-  'limited keys correctly count the calls of the current day': '受限密钥的当日调用数正确',
-  'limited keys correctly count their charges by day, week and month, and in total':
+  'keys with limits correctly count the calls of the current day': '受限密钥的当日调用数正确',
+  'keys with limits correctly count their charges by day, week and month, and in total':
     '受限密钥的日、周、月及总扣费计数正确',
-  'subscriptions and limited keys correctly count the records of their calls': '套餐订阅和受限密钥的调用记录计数正确',
+  'the call records agree with the counters of subscriptions and keys with limits':
+    '套餐订阅和受限密钥的调用记录计数正确',
   'a coding call has no charge': '套餐内调用不扣费',
   'an ended call has no reservation': '已结束的调用没有预留',
   'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption':

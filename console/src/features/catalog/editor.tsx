@@ -1,15 +1,20 @@
-import { Button, Group, Stack, Text, Textarea } from '@mantine/core';
-import { useRef, useState } from 'react';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { ask } from '../../api/client.ts';
+import type { CheckedCatalog } from '../../api/types.ts';
 import { ProblemList } from '../../parts/catalog/problem-list.tsx';
 import { Review } from '../../parts/catalog/review.tsx';
 import { catalogTexts } from '../../parts/catalog/texts.ts';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { useCheck } from '../../parts/catalog/use-check.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
+import { loadedLater } from '../../parts/loaded-later.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
+import type { CodeEditorProps } from './code-editor.tsx';
 import { revisionTexts } from './texts.ts';
+import { useProposals } from './use-proposals.ts';
 
 interface TextDraft {
   readonly base: number | null;
@@ -21,7 +26,8 @@ export function CatalogEditor({ catalog: { state, canEdit } }: { readonly catalo
   const text = useTexts(revisionTexts);
   const words = useTexts(catalogTexts);
   const [draft, setDraft] = useState<TextDraft | null>(null);
-  const area = useRef<HTMLTextAreaElement>(null);
+  const [selected, setSelected] = useState<{ readonly line: number } | null>(null);
+  const propose = useProposals(canEdit);
   const { checked, check, reset, isPending, error } = useCheck();
   const { base, text: current } = draft ?? state;
   const hasNewer = draft !== null && state.base !== null && draft.base !== state.base;
@@ -38,21 +44,17 @@ export function CatalogEditor({ catalog: { state, canEdit } }: { readonly catalo
         actions={<CopyIconButton value={current} label={text.editor} />}
       >
         <Stack gap="sm">
-          <Textarea
-            ref={area}
-            aria-label={text.editor}
+          <CodeEditor.Component
+            label={text.editor}
             value={current}
-            onChange={({ currentTarget }) => {
-              setDraft({ base, text: currentTarget.value });
+            onChange={(changed) => {
+              setDraft({ base, text: changed });
               reset();
             }}
-            readOnly={!canEdit}
-            rows={26}
-            wrap="off"
-            spellCheck={false}
-            autoCapitalize="off"
-            autoComplete="off"
-            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', lineHeight: 1.5 } }}
+            isReadOnly={!canEdit}
+            propose={propose}
+            check={async (changed) => (changed === state.text ? [] : problemsOf(base, changed))}
+            selected={selected}
           />
           {canEdit && (
             <Group justify="space-between">
@@ -75,10 +77,7 @@ export function CatalogEditor({ catalog: { state, canEdit } }: { readonly catalo
           )}
           <ErrorNotice error={error} />
           {checked !== null && (
-            <ProblemList
-              problems={checked.check.problems}
-              onLine={(line) => area.current !== null && showLine(area.current, line)}
-            />
+            <ProblemList problems={checked.check.problems} onLine={(line) => setSelected({ line })} />
           )}
         </Stack>
       </Section>
@@ -91,11 +90,10 @@ export function CatalogEditor({ catalog: { state, canEdit } }: { readonly catalo
   );
 }
 
-/** Selects a line and scrolls to it. */
-function showLine(area: HTMLTextAreaElement, line: number): void {
-  const lines = area.value.split('\n');
-  const start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
-  area.focus();
-  area.setSelectionRange(start, start + (lines[line - 1] ?? '').length);
-  area.scrollTop = (area.scrollHeight / lines.length) * Math.max(line - 4, 0);
+const CodeEditor = loadedLater<CodeEditorProps>(async () => (await import('./code-editor.tsx')).CodeEditor);
+
+/** The problems of a text; none if the check fails, which the button reports. */
+async function problemsOf(base: number | null, text: string): Promise<CheckedCatalog['problems']> {
+  const checked = await ask('POST /admin/v1/catalog/check', { body: { base, text } }).catch(() => null);
+  return checked?.problems ?? [];
 }

@@ -1,4 +1,5 @@
 import { Tabs } from '@mantine/core';
+import { useState } from 'react';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -14,6 +15,8 @@ export function CatalogPage() {
   const mayOperate = useMayOperate();
   const [query, setQuery] = usePlaceQuery();
   const tab = TABS.find((name) => name === query.tab) ?? 'history';
+  const [hasShownText, setHasShownText] = useState(false);
+  if (tab === 'text' && !hasShownText) setHasShownText(true);
   return (
     <CatalogPageFrame mayOperate={mayOperate} lead={text.lead}>
       {(catalog) => (
@@ -30,9 +33,7 @@ export function CatalogPage() {
             <RevisionState catalog={catalog} />
             <RevisionHistory catalog={catalog} />
           </Tabs.Panel>
-          <Tabs.Panel value="text">
-            <CatalogEditor catalog={catalog} />
-          </Tabs.Panel>
+          <Tabs.Panel value="text">{hasShownText && <CatalogEditor catalog={catalog} />}</Tabs.Panel>
         </Tabs>
       )}
     </CatalogPageFrame>

@@ -9,7 +9,10 @@ import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { SmallButton } from '../../parts/small.ts';
+import { MarginShare } from '../../parts/usage/margin-share.tsx';
+import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
+import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { GroupDialog } from './group-form.tsx';
 import { groupsTexts } from './texts.ts';
@@ -43,6 +46,7 @@ function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
 
 function GroupTable({ catalog }: { readonly catalog: Catalog }) {
   const text = useTexts(groupsTexts);
+  const margins = useMargins('group', useSession().billingTimezone);
   const rows = Object.entries(catalog.value.groups).map(([id, fields]) => rowOf(id, fields));
   if (rows.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
   return (
@@ -52,6 +56,11 @@ function GroupTable({ catalog }: { readonly catalog: Catalog }) {
       columns={[
         { header: text.id, cell: ({ id }) => id },
         { header: text.displayName, cell: ({ name }) => name },
+        {
+          header: text.margin(MARGIN_DAYS),
+          isFigure: true,
+          cell: ({ id }) => <MarginShare sums={margins.get(id)} />,
+        },
         { header: text.models, cell: ({ models }) => models.join(text.comma) || text.allModels },
         { header: text.providers, cell: ({ providers }) => providers.join(text.comma) || text.allProviders },
         { header: text.factor, isFigure: true, cell: ({ factor }) => factor },

@@ -3,6 +3,7 @@ import type { CallInFlight } from '../../api/types.ts';
 import { Page } from '../../parts/page.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { Attention } from './attention.tsx';
+import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { InFlight } from './in-flight.tsx';
 import { liveTexts } from './texts.ts';
 import { TodayTiles } from './today-tiles.tsx';
@@ -17,11 +18,12 @@ export function LivePage() {
     ...list,
     items: list.items.filter((call): call is CallInFlight => call.status === 'in_flight'),
   };
+  const steps = useFirstSteps();
   return (
     <Page lead={text.lead}>
-      <TodayTiles inFlight={inFlight} />
+      {steps === null ? <TodayTiles inFlight={inFlight} /> : <FirstSteps done={steps} />}
       <Attention />
-      <InFlight list={inFlight} />
+      {steps === null && <InFlight list={inFlight} />}
     </Page>
   );
 }

@@ -4,6 +4,7 @@ import { dayAfter, dayIn } from '../../parts/days.ts';
 import { Tile, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
+import { MarginShare, MarginYuan } from '../../parts/usage/margin-share.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -55,9 +56,15 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
         </Tile>
         <Tile
           label={text.marginToday}
-          detail={sums !== null && sums.marginYuan === null ? text.marginUnknown : undefined}
+          detail={
+            sums === null ? undefined : sums.marginYuan === null ? (
+              text.marginUnknown
+            ) : (
+              <MarginYuan amount={sums.marginYuan} />
+            )
+          }
         >
-          <Yuan amount={sums === null ? null : sums.marginYuan} isShort />
+          <MarginShare sums={sums ?? undefined} />
         </Tile>
         <Tile
           label={text.unresolved}
@@ -78,7 +85,18 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
   );
 }
 
-const NOTHING = { calls: 0, netChargeYuan: '0', refundYuan: '0', marginYuan: '0' };
+const NOTHING = {
+  calls: 0,
+  netChargeYuan: '0',
+  refundYuan: '0',
+  planRevenueYuan: '0',
+  marginYuan: '0',
+  marginBasisPoints: null,
+  balanceMarginYuan: '0',
+  balanceMarginBasisPoints: null,
+  costedNetChargeYuan: '0',
+  costedMarginBasisPoints: null,
+};
 
 /** `null` sums are unknown. */
 function useToday() {

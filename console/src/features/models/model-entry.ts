@@ -13,21 +13,26 @@ export const OPERATIONS = [
   'images.edit',
 ] as const;
 
-export const NEW_ROUTE: Fields = { provider: '', model: '', priority: '', weight: '' };
+/** A new route. The only provider is chosen at once. */
+export function newRoute(providers: readonly string[]): Fields {
+  return { provider: providers.length === 1 ? providers[0] : '', model: '', priority: '', weight: '' };
+}
 
-/** Members in the order of the text. */
-export const NEW_MODEL: Fields = {
-  displayName: '',
-  manufacturer: '',
-  contextLength: '',
-  maxOutputTokens: '',
-  description: '',
-  aliases: [],
-  operations: ['chat'],
-  listed: '',
-  price: { input: '', cachedInput: '', output: '' },
-  routes: [NEW_ROUTE],
-};
+/** A new model. Its members are in the order of the text. */
+export function newModel(providers: readonly string[]): Fields {
+  return {
+    displayName: '',
+    manufacturer: '',
+    contextLength: '',
+    maxOutputTokens: '',
+    description: '',
+    aliases: [],
+    operations: ['chat'],
+    listed: '',
+    price: { input: '', cachedInput: '', output: '' },
+    routes: [newRoute(providers)],
+  };
+}
 
 /** A new model with all that another one has, except its names. Numbers are as in the text. */
 export function copyOfModel(text: string, name: string): Fields {

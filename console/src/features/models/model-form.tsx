@@ -13,7 +13,7 @@ import { type Entry, useEntry } from '../../parts/catalog/use-entry.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
-import { copyOfModel, listIn, NEW_MODEL, OPERATIONS, priceListAt } from './model-entry.ts';
+import { copyOfModel, listIn, newModel, OPERATIONS, priceListAt } from './model-entry.ts';
 import { RouteFields } from './route-fields.tsx';
 
 interface ModelDialogProps extends EntryDialogProps {
@@ -36,7 +36,8 @@ export function NewModelDialog({ name: first, ...dialog }: ModelDialogProps) {
   const text = useTexts(catalogModelsTexts);
   const { catalog } = dialog;
   const [copied, setCopied] = useState(first);
-  const startOf = (name: string) => (name === '' ? NEW_MODEL : copyOfModel(catalog.state.text, name));
+  const startOf = (name: string) =>
+    name === '' ? newModel(Object.keys(catalog.value.providers)) : copyOfModel(catalog.state.text, name);
   const entry = useEntry(catalog, 'models', null, startOf(first));
   const copy = (name: string): void => {
     setCopied(name);

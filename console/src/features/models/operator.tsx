@@ -1,6 +1,7 @@
 import { Badge, Button, Group, Menu, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
+import type { UsageGroup } from '../../api/types.ts';
 import { CatalogDialog } from '../../parts/catalog/catalog-dialog.tsx';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { fieldsOf, listOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
@@ -13,6 +14,9 @@ import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { DimmedText } from '../../parts/small.ts';
+import { MarginShare } from '../../parts/usage/margin-share.tsx';
+import { marginOrder } from '../../parts/usage/shown-margin.ts';
+import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useIsPhone } from '../../parts/use-is-phone.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -33,6 +37,8 @@ interface ModelRow {
   readonly isByTimeOfDay: boolean;
   readonly routes: readonly string[];
   readonly later: readonly PriceList[];
+  /** Of the last `MARGIN_DAYS`; `undefined`: no calls, or not loaded. */
+  readonly sums: UsageGroup | undefined;
 }
 
 interface Action {
@@ -98,11 +104,12 @@ const SORTS: Readonly<Record<SortName, (row: ModelRow) => string | number>> = {
   context: ({ context }) => tokensOf(context),
   input: ({ input }) => amountOf(input),
   output: ({ output }) => amountOf(output),
+  margin: ({ sums }) => marginOrder(sums),
   routes: ({ routes }) => routes.length,
   later: ({ later }) => later[0]?.from ?? '~',
 };
-type SortName = 'name' | 'context' | 'input' | 'output' | 'routes' | 'later';
-const SORT_NAMES = ['name', 'context', 'input', 'output', 'routes', 'later'] as const;
+type SortName = 'name' | 'context' | 'input' | 'output' | 'margin' | 'routes' | 'later';
+const SORT_NAMES = ['name', 'context', 'input', 'output', 'margin', 'routes', 'later'] as const;
 
 /** Rendering more rows takes too long. */
 const ROWS_MAX = 100;
@@ -120,7 +127,7 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
   const [search, setSearch] = useState('');
   const [sort, setSort] = useState<{ readonly by: SortName; readonly isDown: boolean }>({ by: 'name', isDown: false });
   const [rowsMax, setRowsMax] = useState(ROWS_MAX);
-  const all = rowsOf(catalog, nowMs, zones.billing);
+  const all = rowsOf(catalog, nowMs, zones.billing, useMargins('model', zones.billing));
   if (all.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
   const wanted = search.trim().toLowerCase();
   const found = all
@@ -149,6 +156,12 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
         </>
       ),
     },
+    {
+      header: text.margin(MARGIN_DAYS),
+      ...sortable('margin'),
+      isFigure: true,
+      cell: ({ sums }) => <MarginShare sums={sums} />,
+    },
     { header: text.routes, ...sortable('routes'), cell: ({ routes }) => <Lines lines={routes} /> },
     { header: text.later, ...sortable('later'), cell: ({ later }) => <LaterPrices lists={later} /> },
   ];
@@ -168,7 +181,10 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
             label={text.sortBy}
             value={sort.by}
             onChange={({ currentTarget }) => setSort({ by: currentTarget.value as SortName, isDown: false })}
-            data={SORT_NAMES.map((value) => ({ value, label: text[value] }))}
+            data={SORT_NAMES.map((value) => ({
+              value,
+              label: value === 'margin' ? text.margin(MARGIN_DAYS) : text[value],
+            }))}
           />
         )}
       </Group>
@@ -244,7 +260,12 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
   ));
 }
 
-function rowsOf({ value: { models } }: Catalog, nowMs: number, timezone: string): ModelRow[] {
+function rowsOf(
+  { value: { models } }: Catalog,
+  nowMs: number,
+  timezone: string,
+  margins: ReadonlyMap<string, UsageGroup>,
+): ModelRow[] {
   return Object.entries(models).map(([id, fields]) => {
     const lists = priceLists(fieldsOf(fields.price));
     const { fields: price } = listAt(lists, nowMs, timezone);
@@ -262,6 +283,7 @@ function rowsOf({ value: { models } }: Catalog, nowMs: number, timezone: string)
         return `${textOf(provider)}/${textOf(model)}`;
       }),
       later: listsAfter(lists, nowMs, timezone),
+      sums: margins.get(id),
     };
   });
 }

@@ -7,7 +7,7 @@ import { GROUP_TABLES } from '../../parts/catalog/price-keys.ts';
 import { SmallButton } from '../../parts/small.ts';
 import { useTexts } from '../../text/language.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
-import { NEW_ROUTE } from './model-entry.ts';
+import { newRoute } from './model-entry.ts';
 
 interface RouteFieldsProps {
   readonly routes: readonly Fields[];
@@ -76,7 +76,7 @@ export function RouteFields({ routes, onChange, providers, modelName }: RouteFie
           variant="subtle"
           size="compact-sm"
           leftSection={<PlusIcon />}
-          onClick={() => onChange([...routes, { ...NEW_ROUTE, provider: providers.length === 1 ? providers[0] : '' }])}
+          onClick={() => onChange([...routes, newRoute(providers)])}
           style={{ alignSelf: 'flex-start' }}
         >
           {text.addRoute}

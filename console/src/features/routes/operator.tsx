@@ -10,11 +10,12 @@ import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { SmallText } from '../../parts/small.ts';
+import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { DrainButton, Drains, ResumeButton } from './drains.tsx';
-import { FiguresOfProvider, type ProviderFigures, useProviderFigures } from './provider-figures.tsx';
+import { FiguresOfProvider, type ProviderFigures, useProviderFigures, useRouteSums } from './provider-figures.tsx';
 import { ProviderTestButton } from './provider-test.tsx';
 import { Credentials, RouteState } from './route-state.tsx';
 import { routesTexts } from './texts.ts';
@@ -27,6 +28,7 @@ export function RoutesPage() {
   const today = dayIn(billingTimezone, Date.now());
   const range = chosen ?? lastDays(1, today);
   const figures = useProviderFigures(range);
+  const sumsOf = useRouteSums(range);
   const read = useRead('GET /admin/v1/routes', {}, { isLive: true });
   const { data } = read;
   const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
@@ -44,6 +46,7 @@ export function RoutesPage() {
           key={provider}
           provider={provider}
           routes={routes}
+          sumsOf={sumsOf}
           figures={figures.byProvider === null ? null : figures.byProvider.get(provider)}
         />
       ))}
@@ -55,11 +58,12 @@ export function RoutesPage() {
 interface ProviderProps {
   readonly provider: string;
   readonly routes: readonly Route[];
+  readonly sumsOf: ReturnType<typeof useRouteSums>;
   /** `undefined` if the provider had no calls, `null` if the figures are unknown. */
   readonly figures: ProviderFigures | undefined | null;
 }
 
-function Provider({ provider, routes, figures }: ProviderProps) {
+function Provider({ provider, routes, sumsOf, figures }: ProviderProps) {
   const text = useTexts(routesTexts);
   const mayOperate = useMayOperate();
   const models = [...new Set(routes.map(({ model }) => model))];
@@ -79,7 +83,7 @@ function Provider({ provider, routes, figures }: ProviderProps) {
     <Section title={provider} actions={actions}>
       <Stack gap="md">
         <FiguresOfProvider figures={figures} />
-        <RouteTable provider={provider} routes={routes} />
+        <RouteTable provider={provider} routes={routes} sumsOf={sumsOf} />
       </Stack>
     </Section>
   );
@@ -88,13 +92,14 @@ function Provider({ provider, routes, figures }: ProviderProps) {
 const isOfProvider = (drain: Route['drained']): boolean =>
   drain !== null && drain.model === null && drain.providerModel === null;
 
-function RouteTable({ provider, routes }: Omit<ProviderProps, 'figures'>) {
+function RouteTable({ provider, routes, sumsOf }: Omit<ProviderProps, 'figures'>) {
   const text = useTexts(routesTexts);
   const mayOperate = useMayOperate();
   const columns: Column<Route>[] = [
     { header: text.model, cell: ({ model }) => model },
     { header: text.providerModel, cell: ({ providerModel }) => providerModel },
     { header: text.priority, isFigure: true, cell: ({ priority, weight }) => `${priority} / ${weight}` },
+    { header: text.marginShare, isFigure: true, cell: (route) => <MarginShare sums={sumsOf(route)} /> },
     { header: text.state, cell: (route) => <RouteState route={route} /> },
     { header: text.lastError, cell: (route) => <LastError route={route} /> },
     { header: text.credential, cell: (route) => <Credentials route={route} /> },

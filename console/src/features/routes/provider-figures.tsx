@@ -1,10 +1,11 @@
 import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useRead } from '../../api/queries.ts';
-import type { UsageGroup } from '../../api/types.ts';
-import { type DateRange, dayAfter } from '../../parts/days.ts';
+import { useRead, useWholeList } from '../../api/queries.ts';
+import type { Route, UsageGroup } from '../../api/types.ts';
+import { type DateRange, usageRange } from '../../parts/days.ts';
 import { Yuan } from '../../parts/figures.tsx';
 import { SmallText } from '../../parts/small.ts';
+import { MarginShare, MarginYuan } from '../../parts/usage/margin-share.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
@@ -23,8 +24,8 @@ interface FiguresRead {
   retry(): void;
 }
 
-export function useProviderFigures({ from, to }: DateRange): FiguresRead {
-  const query = { from, to: dayAfter(to), limit: GROUPS_MAX, groupBy: 'provider' };
+export function useProviderFigures(range: DateRange): FiguresRead {
+  const query = { ...usageRange(range), limit: GROUPS_MAX, groupBy: 'provider' };
   const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
   const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, { isLive: true });
   return {
@@ -34,6 +35,15 @@ export function useProviderFigures({ from, to }: DateRange): FiguresRead {
     retry: () => void Promise.all([sums.refetch(), failed.refetch()]),
   };
 }
+
+/** Sums of a model at a provider, which several routes can share; `undefined`: no calls, or not loaded. */
+export function useRouteSums(range: DateRange): (route: RouteName) => UsageGroup | undefined {
+  const sums = useWholeList('GET /admin/v1/usage', { query: { ...usageRange(range), groupBy: 'model,provider' } });
+  const byRoute = new Map((sums.data?.items ?? []).map((group) => [`${group.model} ${group.provider}`, group]));
+  return ({ model, provider }) => byRoute.get(`${model} ${provider}`);
+}
+
+type RouteName = Pick<Route, 'model' | 'provider'>;
 
 function byProvider(sums: readonly UsageGroup[], failed: readonly UsageGroup[]): ReadonlyMap<string, ProviderFigures> {
   const failedOf = new Map(failed.map(({ provider, calls }) => [provider, calls]));
@@ -66,8 +76,11 @@ export function FiguresOfProvider({ figures }: { readonly figures: ProviderFigur
             {text.marginUnknown(figures.sums.callsWithoutCost)}
           </Text>
         ) : (
-          <Yuan amount={figures?.sums.balanceMarginYuan ?? null} isShort />
+          <MarginYuan amount={figures?.sums.balanceMarginYuan ?? null} />
         )}
+      </Figure>
+      <Figure label={text.marginShare}>
+        <MarginShare sums={figures?.sums} />
       </Figure>
     </Group>
   );

@@ -11,6 +11,7 @@ import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { SmallButton } from '../../parts/small.ts';
+import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -96,6 +97,11 @@ function ProviderTable({ catalog }: { readonly catalog: Catalog }) {
     },
     { header: text.models, cell: ({ models }) => <ModelNames models={models} /> },
     { header: text.failedToday, isFigure: true, cell: ({ id }) => failedOf(id) },
+    {
+      header: text.marginToday,
+      isFigure: true,
+      cell: ({ id }) => <MarginShare sums={figures.byProvider?.get(id)?.sums} />,
+    },
     { header: text.latency, isFigure: true, cell: ({ id }) => latencyOf(id) },
   ];
   return (

@@ -10,6 +10,7 @@ export const routesTexts = pageTexts(
     errorRate: 'Failed',
     errorRateHint:
       'Calls that failed at this provider. Attempts that failed over to another provider are not included; the metric faregate_provider_failures_total counts them.',
+    marginShare: 'Margin %',
     marginUnknown: (calls: number) => `unknown: ${calls} calls have no cost`,
     routesOf: (provider: string) => `Routes of ${provider}`,
     providerModel: 'Provider model',
@@ -71,6 +72,7 @@ export const routesTexts = pageTexts(
     errorRate: '失败率',
     errorRateHint:
       '最终在此供应商失败的调用。由其他供应商成功接替的尝试不计入，见指标 faregate_provider_failures_total。',
+    marginShare: '毛利率',
     marginUnknown: (calls: number) => `未知：${calls} 次调用没有成本`,
     routesOf: (provider: string) => `${provider} 的路由`,
     providerModel: '供应商端模型',

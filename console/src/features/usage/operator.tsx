@@ -13,7 +13,7 @@ import { useTexts } from '../../text/language.tsx';
 import { Completeness, MeasurePicker } from './controls.tsx';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { SumTiles } from './sum-tiles.tsx';
-import { GROUPINGS, usageTexts } from './texts.ts';
+import { dimensionsOf, GROUPINGS, usageTexts } from './texts.ts';
 import { UsageChart } from './usage-chart.tsx';
 import { usagePlaceOf } from './usage-place.ts';
 import { UsageTable } from './usage-table.tsx';
@@ -29,7 +29,7 @@ export function OperatorUsagePage() {
   const place = usagePlaceOf(query, query.measure, GROUPINGS, today);
   const asked = { ...usageRange(place.range), ...chosenOf(query, FILTERS) };
   const sums = useRead('GET /admin/v1/usage', { query: asked });
-  const grouped = place.by === 'day' ? 'day' : `day,${place.by}`;
+  const grouped = place.by === 'day' ? 'day' : `day,${dimensionsOf(place.by)}`;
   const fileName = `usage-${place.by}-${place.range.from}-${place.range.to}.csv`;
   return (
     <Page

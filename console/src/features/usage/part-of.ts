@@ -8,7 +8,7 @@ import { type Dimension, usageTexts } from './texts.ts';
 
 /** Returns the id and the label of a group in a dimension. */
 export function usePartOf(dimension: Dimension): PartOf {
-  const { unknownKey } = useTexts(usageTexts);
+  const { unknownKey, noGroup } = useTexts(usageTexts);
   const common = useTexts(commonTexts);
   const statuses = useTexts(callStatusTexts);
   return useCallback(
@@ -18,6 +18,12 @@ export function usePartOf(dimension: Dimension): PartOf {
           return { id: group.accountId ?? '', name: group.accountName ?? group.accountId ?? '–' };
         case 'key':
           return keyPart(group, unknownKey);
+        case 'route': {
+          const { model = '–', provider = '–' } = group;
+          return { id: `${model} ${provider}`, name: `${model} · ${provider}` };
+        }
+        case 'group':
+          return { id: group.groupId ?? '', name: group.groupId ?? noGroup };
         case 'status':
           return { id: group.status ?? '', name: ownValue(statuses, group.status ?? '') ?? group.status ?? '–' };
         case 'context':
@@ -26,6 +32,6 @@ export function usePartOf(dimension: Dimension): PartOf {
           return { id: group[dimension] ?? '', name: group[dimension] ?? '–' };
       }
     },
-    [dimension, unknownKey, common, statuses],
+    [dimension, unknownKey, noGroup, common, statuses],
   );
 }

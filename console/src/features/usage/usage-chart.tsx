@@ -6,7 +6,7 @@ import { UsageByDay } from '../../parts/usage/usage-by-day.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
-import { type Grouping, usageTexts } from './texts.ts';
+import { dimensionsOf, type Grouping, usageTexts } from './texts.ts';
 import type { UsagePlace } from './usage-place.ts';
 
 interface UsageChartProps {
@@ -25,7 +25,7 @@ export function UsageChart({ asked, place: { range, by, measure } }: UsageChartP
   const isDivided = by !== 'day';
   const divided = useRead(
     'GET /admin/v1/usage',
-    { query: { ...asked, groupBy: `day,${by}`, limit: GROUPS_MAX } },
+    { query: { ...asked, groupBy: `day,${dimensionsOf(by)}`, limit: GROUPS_MAX } },
     { isWanted: isDivided },
   );
   const isWhole = isDivided && divided.data?.nextCursor === null;

@@ -6,14 +6,15 @@ import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
+import { MarginShare, MarginYuan } from '../../parts/usage/margin-share.tsx';
 import { tokensOf } from '../../parts/usage/usage-parts.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { compareYuan } from '../../text/yuan.ts';
-import { MARGINS, unknownMargin } from './margins.ts';
+import { unknownMargin } from './margins.ts';
 import { operatorUsageTexts } from './operator-texts.ts';
 import { usePartOf } from './part-of.ts';
-import { type Grouping, usageTexts } from './texts.ts';
+import { dimensionsOf, type Grouping, usageTexts } from './texts.ts';
 
 interface UsageTableProps {
   readonly asked: QueryOf<'GET /admin/v1/usage'>;
@@ -22,13 +23,20 @@ interface UsageTableProps {
 
 const GROUPS_MAX = 500;
 
+const AMOUNTS = [
+  { label: 'planRevenue', amount: 'planRevenueYuan' },
+  { label: 'margin', amount: 'marginYuan' },
+  { label: 'balanceMargin', amount: 'balanceMarginYuan' },
+  { label: 'ofPlans', amount: 'planMarginYuan' },
+] as const;
+
 /** Groups sorted by net charge if all of them are loaded; days sorted newest first. */
 export function UsageTable({ asked, by }: UsageTableProps) {
   const text = useTexts(operatorUsageTexts);
   const format = useFormat();
   const words = useTexts(usageTexts);
   const partOf = usePartOf(by);
-  const list = useList('GET /admin/v1/usage', { query: { ...asked, groupBy: by, limit: GROUPS_MAX } });
+  const list = useList('GET /admin/v1/usage', { query: { ...asked, groupBy: dimensionsOf(by), limit: GROUPS_MAX } });
   const isOrdered = by !== 'day' && !list.hasMore;
   const items = isOrdered
     ? list.items.toSorted((a, b) => compareYuan(b.netChargeYuan, a.netChargeYuan))
@@ -48,16 +56,17 @@ export function UsageTable({ asked, by }: UsageTableProps) {
             cell: (group) => <GroupCell group={group} by={by} name={partOf(group).name} />,
           },
           { header: words.calls, isFigure: true, cell: ({ calls }) => format.count(calls) },
-          { header: words.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
-          { header: words.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
-          { header: text.refunds, isFigure: true, cell: ({ refundYuan }) => <Yuan amount={refundYuan} isShort /> },
           {
             header: words.netCharge,
             isFigure: true,
             cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
           },
+          { header: text.marginShare, isFigure: true, cell: (group) => <MarginShare sums={group} /> },
+          { header: words.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
+          { header: words.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
+          { header: text.refunds, isFigure: true, cell: ({ refundYuan }) => <Yuan amount={refundYuan} isShort /> },
           { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
-          ...[{ label: 'planRevenue', amount: 'planRevenueYuan' } as const, ...MARGINS].map(({ label, amount }) => ({
+          ...AMOUNTS.map(({ label, amount }) => ({
             header: text[label],
             isFigure: true,
             cell: (group: UsageGroup) => <Margin group={group} amount={amount} />,
@@ -77,13 +86,13 @@ function GroupCell({ group, by, name }: { readonly group: UsageGroup; readonly b
 
 interface MarginProps {
   readonly group: UsageGroup;
-  readonly amount: 'planRevenueYuan' | 'balanceMarginYuan' | 'planMarginYuan' | 'marginYuan';
+  readonly amount: (typeof AMOUNTS)[number]['amount'];
 }
 
 function Margin({ group, amount }: MarginProps) {
   const text = useTexts(operatorUsageTexts);
   const format = useFormat();
-  if (group[amount] !== null) return <Yuan amount={group[amount]} isShort />;
+  if (group[amount] !== null) return <MarginYuan amount={group[amount]} />;
   return (
     <span title={amount === 'planRevenueYuan' ? text.revenueUnknown : unknownMargin(group, text, format)}>
       {amount.startsWith('plan') ? '–' : text.notKnown}

@@ -13,7 +13,13 @@ type Event = NonNullable<BodyOf<'POST /admin/v1/webhooks'>['events']>[number];
 
 /** Events that accounts can receive; operators can receive all. */
 const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
-const EVENTS: readonly Event[] = [...ACCOUNT_EVENTS, 'route.down', 'provider.refused_account'];
+const EVENTS: readonly Event[] = [
+  ...ACCOUNT_EVENTS,
+  'route.down',
+  'provider.refused_account',
+  'catalog.failed',
+  'catalog.recovered',
+];
 
 interface EndpointDraft {
   readonly url: string;

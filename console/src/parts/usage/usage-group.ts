@@ -2,4 +2,4 @@ import type { UsageGroup as OperatorUsageGroup, OwnUsageGroup } from '../../api/
 
 /** A group of the usage endpoints, of account holders or operators. */
 export type UsageGroup = Omit<OwnUsageGroup, 'chargeYuan' | 'refundYuan' | 'heldYuan'> &
-  Pick<OperatorUsageGroup, 'provider'>;
+  Pick<OperatorUsageGroup, 'provider' | 'groupId'>;

@@ -10,7 +10,7 @@ import { planTerms } from './plan-terms.ts';
 import { tokenQuota } from './token-quota.ts';
 import { weeklyWindow } from './weekly-window.ts';
 
-/** In the order of precedence. A refusal names the first exhausted limit. */
+/** All limits, in the order of precedence: a refusal names the first exhausted one. */
 const LIMITS = {
   ofKey: [keyBudgets, keyCalls],
   ofMember: [memberBudgets, memberCalls],

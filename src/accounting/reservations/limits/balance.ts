@@ -4,7 +4,7 @@ import type { Limit } from './limit.ts';
 export const balance: Limit = {
   refuse(_call, { money }) {
     if (money.balanceNano - money.reservedNano > 0n) return null;
-    // If only reservations exhaust the balance, calls in flight might free some of it when they end.
+    // If reservations alone exhaust the balance, some of it may be free when calls in flight end.
     return { kind: 'insufficientBalance', retryAt: money.balanceNano > 0n ? 'soon' : null, isPaymentRequired: true };
   },
   take({ amountNano }, { money }, reservation) {

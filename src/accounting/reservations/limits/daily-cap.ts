@@ -3,7 +3,7 @@ import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { MoneyState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** Per day of the billing time zone. Reservations count as spent. */
+/** Limits the spending per day of the billing time zone. Reservations count as spent. */
 export const dailyCap: Limit = {
   refuse({ groupLimits }, { money }, context) {
     const usualNano = groupLimits?.dailyCapNano ?? context.defaultDailyCapNano;
@@ -15,7 +15,7 @@ export const dailyCap: Limit = {
   },
 };
 
-/** Owners can only lower the operator's cap. */
+/** Returns the cap that applies: the lower one of the operator's and the owners'. `null`: no cap. */
 export function lowestCap(capNano: bigint | null, ownCapNano: bigint | null): bigint | null {
   if (capNano === null || ownCapNano === null) return capNano ?? ownCapNano;
   return ownCapNano < capNano ? ownCapNano : capNano;

@@ -4,8 +4,8 @@ import type { Slot, SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * Exact for each call. An admission deletes only as many expired slots, and slots in the future, as it can use, so that a limit of 100,000
- * costs no more than one of 10.
+ * Limits the calls in any five hours, exactly for each call. An admission deletes only as many expired or future slots as it can use, so a
+ * limit of 100,000 costs no more than one of 10.
  */
 export const fiveHourWindow: Limit = {
   advance({ subscription }, context) {
@@ -33,7 +33,7 @@ export const fiveHourWindow: Limit = {
   },
   window({ terms, subscription }, { nowMs }) {
     const { slots, oldestSlots, oldestSlotsMax } = subscription;
-    // If the maximum number of slots was read, more of them could be expired or in the future, so the use is unknown.
+    // If as many slots were read as allowed, more of them may be expired or in the future, so the use is unknown.
     const lapsed = oldestSlots.filter(({ takenAtMs }) => takenAtMs <= nowMs - FIVE_HOURS_MS).length;
     const future = oldestSlots.filter(({ takenAtMs }) => isInFuture(takenAtMs, nowMs)).length;
     if (Math.max(lapsed, future) >= oldestSlotsMax) return null;
@@ -43,16 +43,16 @@ export const fiveHourWindow: Limit = {
   },
 };
 
-/** A slot slightly in the future counts, because the clock might have gone back. */
+/** Whether a slot counts. One slightly in the future does, because the clock may have gone back. */
 function isLive({ takenAtMs }: Slot, nowMs: number): boolean {
   return takenAtMs > nowMs - FIVE_HOURS_MS && !isInFuture(takenAtMs, nowMs);
 }
 
-/** The expiry of the slot without which the use is below the limit. */
+/** Returns when the use falls below the limit: the expiry of the slot that must expire for that. */
 function freeAtMs(subscription: SubscriptionState, { fiveHourCalls }: PlanTerms, nowMs: number): number {
   const givenBack = new Set(subscription.deletedSlots);
   const live = subscription.oldestSlots.filter((slot) => isLive(slot, nowMs) && !givenBack.has(slot.callId));
-  // If the clock went back, a new slot can expire before stored ones.
+  // Sorted, because a new slot expires before stored ones if the clock went back.
   const window = [...live, ...subscription.newSlots].sort((one, other) => one.takenAtMs - other.takenAtMs);
   return (window[subscription.slots - fiveHourCalls]?.takenAtMs ?? nowMs) + FIVE_HOURS_MS;
 }

@@ -9,7 +9,7 @@ import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.
 
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
-/** Budgets of a key or a member. Reservations count as spent. Calls on a plan cost no money and are not limited. */
+/** The limit for the budgets of a key or a member. Reservations count as spent. Calls on a plan cost nothing and are not limited. */
 const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
@@ -38,7 +38,7 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
-/** Reservations of calls in flight do not count as used. */
+/** Returns the budgets that response headers show. Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
   for (const owner of OWNERS) {
@@ -66,7 +66,7 @@ export const memberBudgets = budgetsOf(MEMBER, {
   day: 'memberSpendLimitReached',
 });
 
-/** In the periods that are current at the time of the charge. */
+/** Adds a charge to the budgets of a key, in the periods that are current when it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {
   beginPeriods(key, periods);
   key.spentNano += chargeNano;
@@ -75,7 +75,7 @@ export function countKeySpending(key: KeyState, chargeNano: bigint, periods: Run
   key.totalSpentNano += chargeNano;
 }
 
-/** Without reservations of calls in flight; `null` if no budget is set. */
+/** Returns what remains of the tightest budget, ignoring reservations of calls in flight; `null` if no budget is set. */
 export function smallestBudgetLeft(key: KeyState, periods: RunningPeriods): bigint | null {
   return leastOf(allBudgets(key, periods).map(({ capNano, spentNano }) => leftOf(capNano, spentNano)));
 }
@@ -90,10 +90,10 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
   return spentNano < capNano ? capNano - spentNano : 0n;
 }
 
-/** `key-limits.ts` enforces the other caps. */
+/** The caps that budgets enforce. `key-limits.ts` enforces the others. */
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
-/** The budget with the longest period comes first, because a refusal lasts until that period ends. */
+/** Returns all budgets, the longest period first, because a refusal lasts until the period of its budget ends. */
 function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;

@@ -5,7 +5,7 @@ import type { KeyState } from '../account-state.ts';
 
 export type OwnerUse = Pick<KeyCounts, 'spentNano' | 'weekSpentNano' | 'monthSpentNano' | 'totalSpentNano' | 'calls'>;
 
-/** The use of the current day belongs to the current week and month, even if a new time zone made these start within the day. */
+/** Returns the current use. The current day counts in its week and month, even if a new time zone made these begin within the day. */
 export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   const spentNano = isDay ? key.spentNano : 0n;
@@ -18,7 +18,7 @@ export function usedNow(key: KeyState, periods: RunningPeriods): OwnerUse {
   };
 }
 
-/** Only for calls that are admitted or that end; a refused call changes nothing. */
+/** Starts new periods. Only calls that are admitted or that end do this; a refused call changes nothing. */
 export function beginPeriods(key: KeyState, periods: RunningPeriods): void {
   const { isDay, isWeek, isMonth } = countedPeriods(key, periods);
   if (!isDay) {

@@ -12,7 +12,7 @@ interface CallCap {
   retryAt(context: AdmissionContext): Refusal['retryAt'];
 }
 
-/** In the order of precedence. A cap of `KeyLimits` that is neither here nor in `key-budgets.ts` causes a compile error. */
+/** Limits in the order of precedence. A cap of `KeyLimits` that is missing both here and in `key-budgets.ts` causes a compile error. */
 const CALL_CAPS = {
   dailyCallsMax: {
     isReached: (owner, context) => owner.dailyCallsMax !== null && usedNow(owner, context).calls >= owner.dailyCallsMax,
@@ -34,7 +34,7 @@ const callsOf = ({ of, taken }: LimitedOwner, kinds: Readonly<Record<CallCapName
     const reached = callCaps.find((cap) => CALL_CAPS[cap].isReached(owner, context));
     return reached === undefined ? null : { kind: kinds[reached], retryAt: CALL_CAPS[reached].retryAt(context) };
   },
-  // The budgets, which precede this limit, have started the current day.
+  // The current day has been started by the budgets, which come before this limit.
   take(request, account) {
     const owner = of(request, account);
     if (owner === null) return;

@@ -4,26 +4,26 @@ import type { AccountState, ActivePlan, AdmissionContext } from '../account-stat
 import type { CallUse, Refusal, ReservationRequest, ReservedLimits } from '../reservation.ts';
 import type { Reservation } from '../tables.ts';
 
-/** The body of the call might not be read yet. */
+/** A call that asks for admission, possibly before its body is read. */
 export type AskingCall = Pick<
   ReservationRequest,
   'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'groupLimits'
 > & {
   readonly isOnPlan: boolean;
-  /** `null`: the body is not read yet. */
+  /** What the call reserves; `null`: the body is not read yet. */
   readonly request: ReservationRequest | null;
 };
 
-/** Methods are only called for calls to which the limit applies. They are pure except for changes of the given state. */
+/** A limit. Its methods are called only for calls to which it applies. They change nothing but the given state. */
 export interface Limit {
-  /** For plans: brings the count up to date. Called once per batch. */
+  /** For limits of a plan: brings the count up to date. Called once per batch. */
   advance?(plan: ActivePlan, context: AdmissionContext): void;
   /** Returns why the limit refuses a call now, or `null`. Changes nothing. */
   refuse(call: AskingCall, account: AccountState, context: AdmissionContext): Refusal | null;
   /** Takes the maximum use of an admitted call, and records in the reservation what is needed when the call ends. */
   take?(request: ReservationRequest, account: AccountState, reservation: Reservation, context: AdmissionContext): void;
-  /** For windows of calls: the use as shown to clients; `null`: unknown. */
+  /** For windows of calls: returns the use that clients see; `null`: unknown. */
   window?(plan: ActivePlan, context: AdmissionContext): PlanWindow | null;
-  /** Called when a call ends: gives back its reservation and counts its use in the current periods. */
+  /** Called when a call ends. Frees what it reserved, and counts what it used in the current periods. */
   free?(reservation: ReservedLimits, use: CallUse, account: AccountState, periods: RunningPeriods): void;
 }

@@ -6,17 +6,17 @@ export type OwnedCall = Pick<ReservationRequest, 'keyId' | 'isKeyLimited' | 'mem
 
 interface TakenOfOwner {
   readonly owner: KeyState;
-  /** Number of the owner's day that counts the call. */
+  /** Number of the owner's day in which the call counts. */
   readonly dayNo: number;
   readonly amountNano: bigint;
 }
 
-/** The key of a call, or the member who owns the key, across all keys of the member. Both are rows of `key_limits`. */
+/** The owner of budgets and limits: a key, or a member with all keys of this member. Both are rows of `key_limits`. */
 export interface LimitedOwner {
   /** Returns `null` if the owner has no limits. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
   note(reservation: Reservation, owner: KeyState, amountNano: bigint): void;
-  /** What a call in flight has taken; `null` if it has taken nothing, or the limits no longer exist. */
+  /** Returns what a call in flight has taken; `null`: nothing, or its limits no longer exist. */
   taken(reservation: ReservedLimits, account: AccountState): TakenOfOwner | null;
 }
 

@@ -17,13 +17,13 @@ import {
 } from './rate-bucket.ts';
 
 /**
- * At most four buckets: of the account and of the key, for all models and for the called model
- * (`docs/decisions/0035-limits-by-the-minute.md`). An admission takes the maximum number of tokens, but at most the lowest limit; the end
- * of the call corrects the number.
+ * Limits requests and tokens per minute by at most four buckets: of the account and of the key, each for all models and for the called
+ * model (`docs/decisions/0035-limits-by-the-minute.md`). An admission takes the call's maximum number of tokens, but at most the lowest
+ * limit; the end of the call corrects this.
  */
 export const minuteRates: Limit = {
   refuse({ request }, account, context) {
-    // There might be capacity by the time the body has been read.
+    // Before the body is read, this limit never refuses: buckets may drain while it is read.
     if (request === null) return null;
     let longest: { waitMs: number; reached: Omit<ReachedRate, 'status'> } | null = null;
     for (const rate of ratesOf(request, account, context)) {
@@ -81,7 +81,7 @@ export const minuteRates: Limit = {
       const state = rates.get(rateName(place));
       const fill = rateFills[i];
       if (state === undefined || !fill) continue;
-      // The level that the bucket would have if the actual use had been known when it was last drained.
+      // Sets the level that the bucket would have if the actual use had been known when it last drained.
       state.tokensUsed =
         more >= 0
           ? withMore(state.tokensUsed, more)
@@ -90,7 +90,7 @@ export const minuteRates: Limit = {
   },
 };
 
-/** Returns the remainder after an admitted call; `null` if the call has no limits. */
+/** Returns what remains after an admission; `null` if the call has no limits. */
 export function rateStatus(
   request: ReservationRequest,
   account: AccountState,
@@ -113,12 +113,12 @@ function tighter(other: RateLeft | null, used: number, max: number | null, asOfM
   return isTighter ? left : other;
 }
 
-/** The maxima are its own, or else those of the configuration. */
+/** A bucket with its limits: its own, or else those of the configuration. */
 interface Rate extends RateMaxima {
   readonly state: RateState;
 }
 
-/** Most accounts have no limits per minute. */
+/** Whether any limits per minute apply. Most accounts have none. */
 export function hasRates(
   { groupLimits }: Pick<ReservationRequest, 'groupLimits'>,
   { rates }: AccountState,
@@ -131,7 +131,7 @@ export function limitsRates(limits: GroupLimits | null): boolean {
   return limits !== null && (limits.requestsMax !== null || limits.tokensMax !== null);
 }
 
-/** Limits that are only in the configuration might not be stored for the account yet. */
+/** Returns the limits that apply. Limits that are only in the configuration may not have a row yet. */
 function ratesOf(
   { accountId, keyId, model, modelAliases, groupLimits }: ReservationRequest,
   { rates }: AccountState,
@@ -157,7 +157,7 @@ function underAliases(keyId: string, aliases: readonly string[], rates: AccountS
   return aliases.flatMap((model) => rates.get(rateName({ keyId, model })) ?? []);
 }
 
-/** If a bucket exists under an alias of the model, its counts are used. */
+/** Returns the counts for a new bucket. If the model has a bucket under an alias, these are its counts. */
 function countsOf(others: readonly RateState[]): RateCounts {
   const [last] = others.toSorted((a, b) => b.countedAtMs - a.countedAtMs);
   return {
@@ -187,14 +187,14 @@ export function placesOf(keyId: string, model: string): readonly Pick<RateState,
   ];
 }
 
-/** At the current time, or slightly later if the clock went back; nothing drains until then. */
+/** Use of a bucket at `asOfMs`: now, or slightly later if the clock went back. Until then, nothing drains. */
 interface Used {
   readonly asOfMs: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** A bucket that was counted further in the future than the tolerance is reset (`accounting/counts/counted-since.ts`). */
+/** Returns the use of a bucket now. If it was counted too far in the future, it is reset (`accounting/counts/counted-since.ts`). */
 function usedNow({ state, requestsMax, tokensMax }: Rate, nowMs: number): Used {
   if (isInFuture(state.countedAtMs, nowMs)) return { asOfMs: nowMs, requests: 0, tokens: 0 };
   const elapsedMs = nowMs - state.countedAtMs;

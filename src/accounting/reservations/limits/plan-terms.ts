@@ -2,7 +2,7 @@ import { type ActivePlan, currentSubscription } from '../account-state.ts';
 import type { Refusal, ReservationRequest } from '../reservation.ts';
 import type { Limit } from './limit.ts';
 
-/** Refuses for reasons that do not depend on use. A coding call requires an active subscription to a plan that is still offered. */
+/** Refuses calls for reasons other than use. A coding call requires an active subscription to a plan that is still offered. */
 export const planTerms: Limit = {
   refuse({ request }, account, context) {
     if (account.activePlan !== null) return request && refuseByTerms(request, account.activePlan);

@@ -1,17 +1,17 @@
 import type { RateFill } from '../tables.ts';
 
 /**
- * A bucket drains evenly, so a limit of n allows n at once, and then one every 60/n seconds. Use is counted in 60,000ths, so that a limit
- * of n drains n of these per millisecond.
+ * A token bucket that drains evenly: a limit of n allows n requests at once, then one every 60/n seconds. Use is counted in 60,000ths,
+ * because then a limit of n drains n of them per millisecond.
  */
 
-/** The stored amount of one request or token. */
+/** Stored amount for one request or one token. */
 export const ONE = 60_000;
 
-/** Larger than the use of any call. Keeps sums within the exact integers of a double. */
+/** Upper bound of stored use, larger than any call's. It keeps sums within the exact integers of a double. */
 const USED_MAX = 100_000_000_000 * ONE;
 
-/** Returns the use of a bucket after `elapsedMs`. If the clock went back, nothing drains. */
+/** Returns the use of a bucket after `elapsedMs`. Nothing drains if the clock went back. */
 export function drained(used: number, max: number, elapsedMs: number): number {
   return Math.max(used - max * Math.max(elapsedMs, 0), 0);
 }
@@ -29,17 +29,17 @@ export function undrained([used, max, countedAtMs]: RateFill, tokens: number, at
   return Math.min(drained(used, max, atMs - countedAtMs), tokens * ONE);
 }
 
-/** Gives back at most `undrained`. The capacity of drained tokens may already be used by other calls. */
+/** Lowers the use of a bucket by tokens that were not used, at most by `undrained`: the capacity of drained ones may be in use again. */
 export function withoutUndrained(used: number, count: number, undrained: number): number {
   return Math.max(used - Math.min(count * ONE, undrained), 0);
 }
 
-/** Time until a whole request or token is free; 0: now. */
+/** Milliseconds until the limit has capacity for one whole request or token; 0: now. */
 export function msUntilOneFree(used: number, max: number): number {
   return Math.max(Math.ceil((used + ONE - max * ONE) / max), 0);
 }
 
-/** Time until any fraction of a request or token is free; 0: now. */
+/** Milliseconds until the limit has any capacity, even a fraction of a token; 0: now. */
 export function msUntilAnyFree(used: number, max: number): number {
   return used < max * ONE ? 0 : Math.floor((used - max * ONE) / max) + 1;
 }

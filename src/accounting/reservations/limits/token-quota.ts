@@ -17,7 +17,7 @@ export const tokenQuota: Limit = {
     if (plan === null) return null;
     const { startsAtMs, endsAtMs, periodBeganAtMs, periodTokens, periodReservedTokens } = plan.subscription;
     if (periodTokens + periodReservedTokens < plan.terms.quotaTokens) return null;
-    // If only calls in flight exhaust the quota, some of it might be free when they end.
+    // If the quota is exhausted only together with calls in flight, some of it may be free when they end.
     if (periodTokens < plan.terms.quotaTokens) return { kind: 'packageConcurrencyLimited', retryAt: 'soon' };
     const lengthMs = periodMsOf(plan.terms);
     const periodEndsAtMs = beganAtMs(startsAtMs, lengthMs, Math.max(periodBeganAtMs, context.nowMs)) + lengthMs;

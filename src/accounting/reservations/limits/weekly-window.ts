@@ -3,7 +3,7 @@ import { WEEK_MS } from '../../plans/plan.ts';
 import type { SubscriptionState } from '../account-state.ts';
 import type { Limit } from './limit.ts';
 
-/** Weeks are counted from the start of the subscription. */
+/** Limits the calls per week. Weeks are counted from the start of the subscription. */
 export const weeklyWindow: Limit = {
   advance({ subscription }, context) {
     const { startsAtMs, weekBeganAtMs } = subscription;
@@ -34,7 +34,7 @@ export const weeklyWindow: Limit = {
   }),
 };
 
-/** Requires that `advance` has updated the counted week. */
+/** Returns the end of the current week. `advance` must have updated the counted week before. */
 function weekEndMs({ startsAtMs, weekBeganAtMs }: SubscriptionState, nowMs: number): number {
   return beganAtMs(startsAtMs, WEEK_MS, Math.max(weekBeganAtMs, nowMs)) + WEEK_MS;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Schemas of chat completions, embeddings and rerank (contract 4.1, 4.2) as vendors document them. Additional fields are allowed. */
+/** This file has schemas of chat, embeddings and rerank (contract 4.1, 4.2) as vendors document them. Other fields are allowed. */
 
 const model = z
   .string()

@@ -19,14 +19,14 @@ import {
   responsesResponse,
 } from './responses.ts';
 
-/** Only tests validate with these schemas; the gateway does not. */
+/** What the OpenAPI document says of a POST endpoint. Only tests validate with these schemas; the gateway does not. */
 export interface PostDocument {
   readonly summary: string;
   readonly tag: PublicTag;
   readonly request: z.ZodType;
   readonly requestType: 'application/json' | 'multipart/form-data';
   readonly response: z.ZodType;
-  /** `null` if the operation does not stream. */
+  /** Schema of the events; `null` if the operation has no streams. */
   readonly events: string | null;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Schemas of images (contract 2.2, 4.5, 4.6). Additional fields are allowed. */
+/** This file has schemas of images (contract 2.2, 4.5, 4.6). Other fields are allowed. */
 
 const tokens = z.int().min(0);
 const details = z.looseObject({ image_tokens: tokens, text_tokens: tokens });

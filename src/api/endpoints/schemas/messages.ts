@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Schemas of messages and token counting (contract 4.1, 4.7) as the vendor documents them. Additional fields are allowed. */
+/** This file has schemas of messages and token counting (contract 4.1, 4.7) as the vendor documents them. Other fields are allowed. */
 
 const model = z.string().min(1).meta({ description: 'The id of a model, or an alias.' });
 const content = z.union([z.string(), z.array(z.looseObject({}))]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Schemas of responses, compaction and token counting (contract 2.1, 4.3, 4.4). Additional fields are allowed. */
+/** This file has schemas of responses, compaction and token counting (contract 2.1, 4.3, 4.4). Other fields are allowed. */
 
 const model = z.string().min(1).meta({ description: 'The id of a model, or an alias.' });
 const tokens = z.int().min(0);

@@ -19,7 +19,7 @@ const REFUSALS = {
 
 export type Voucher = ReturnType<typeof storedVoucher> & { readonly batchId: string };
 
-/** Simulates the month of an account, and adds its rows to the scene. The account of the demo gets the stored secrets. */
+/** Simulates the month of an account, and adds its rows to the scene. The demo's own account gets the stored secrets. */
 export function playAccount(life: AccountLife, keys: readonly KeyLife[], vouchers: Voucher[], scene: Scene) {
   const { add, atDay, demo, idAt, nowMs } = scene;
   const { name, email, refills, isUnverified = false } = life;
@@ -73,7 +73,7 @@ export function playAccount(life: AccountLife, keys: readonly KeyLife[], voucher
   return { accountId, life, calls };
 }
 
-/** @returns the id of the key */
+/** Adds a key. @returns its id */
 function addKey({ account, name, day, dailyCapYuan }: KeyLife, accountId: string, scene: Scene): string {
   const { add, atDay, demo, fillRandom, idAt } = scene;
   const isPrinted = account === demo.name && name === demo.name;
@@ -81,7 +81,7 @@ function addKey({ account, name, day, dailyCapYuan }: KeyLife, accountId: string
   const text = isPrinted ? demo.key : createApiKey(fillRandom);
   const hashed = { keyHash: hashApiKey(text), prefix: displayPrefix(text) };
   add('api_keys', { accountId, id, name, ...hashed, createdAtMs: atDay(day), revokedAtMs: null });
-  // Spending is counted from when a cap is set, and this cap is set now.
+  // The cap is set now, and spending counts from then on.
   const dailySpendCapNano = dailyCapYuan === undefined ? null : nanoOf(dailyCapYuan);
   if (dailySpendCapNano !== null) add('key_limits', { accountId, keyId: id, dailySpendCapNano });
   return id;

@@ -13,7 +13,7 @@ import { HOUR_MS, nanoOf, type Scene } from './scene.ts';
 
 type KnownKey = KeyLife & { readonly accountId: string; readonly keyId: string };
 
-/** Generates the calls of a key hour by hour, with its daily and weekly rhythm and with growth over the month. */
+/** Creates the calls of a key hour by hour, with a daily and weekly rhythm, and with growth over the month. */
 export function callsOf(key: KnownKey, scene: Scene): CallOutcome[] {
   const { atDay, localTime, nowMs, dice } = scene;
   const { hours, weekend } = key.rhythm;
@@ -34,7 +34,7 @@ export function callsOf(key: KnownKey, scene: Scene): CallOutcome[] {
 const MS_A_TOKEN = 11;
 const PLAIN = { failedRoutes: [], priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS, isTokenLimited: false };
 
-/** Generates a call. The code that settles real calls records and charges it. */
+/** Creates a call. It is recorded and charged by the code that settles real calls. */
 function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Scene): CallOutcome {
   const kind = dice.one(key.kinds);
   const operation = operationOf(kind);
@@ -50,7 +50,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const isStream = status === 'aborted' || (isText && dice.happens(0.7));
   const route = model.routes[operation.protocol.name][0]!;
   const call = {
-    principal: { accountId: key.accountId, keyId: key.keyId, isKeyLimited: false, memberId: null },
+    principal: { accountId: key.accountId, keyId: key.keyId, groupId: null, isKeyLimited: false, memberId: null },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
     input: { model: null, choices: 1, demand: plainDemand, isStream },
     report: { clientRequestId: null },

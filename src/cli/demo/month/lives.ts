@@ -1,9 +1,9 @@
 import type { OperationName } from '../../../protocols/operations/all.ts';
 
-/** Number of days in the simulated month. Days count from its beginning, and can have fractions. */
+/** Number of days in the simulated month. A day is counted from the month's beginning, and can be a fraction. */
 export const MONTH_DAYS = 30;
 
-/** Relative number of calls in each hour of the day; `weekend` is the factor for Saturdays and Sundays. */
+/** Relative number of calls in each hour of a day. `weekend`: factor for Saturdays and Sundays. */
 const BY_DAY = {
   hours: [1, 1, 0, 0, 0, 0, 1, 3, 8, 16, 20, 19, 10, 13, 19, 21, 20, 17, 11, 8, 8, 7, 4, 2],
   weekend: 0.25,
@@ -11,7 +11,7 @@ const BY_DAY = {
 const BY_NIGHT = { hours: [9, 26, 30, 22, 8, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 2], weekend: 1 };
 const ALL_DAY = { hours: [3, 2, 2, 2, 2, 2, 3, 5, 6, 7, 8, 8, 7, 7, 8, 8, 8, 8, 7, 8, 8, 7, 5, 4], weekend: 0.7 };
 
-/** Kinds of calls; repetition sets their frequency. */
+/** Kinds of calls. One that is repeated in a list is more frequent. */
 const CHATTING: OperationName[] = ['chat', 'chat', 'chat', 'messages', 'messages', 'responses'];
 const CODING: OperationName[] = ['messages', 'messages', 'chat'];
 const SEARCH: OperationName[] = ['embeddings', 'embeddings', 'rerank', 'chat'];
@@ -39,12 +39,12 @@ export const ACCOUNTS = [
 
 export type AccountLife = (typeof ACCOUNTS)[number];
 
-/** `perDay` is the number of calls on a working day. The demo prints the first key. */
+/** `perDay`: number of calls on a working day. The demo prints the first key. */
 export const KEYS = [
   { account: 'demo', name: 'demo', day: 0, perDay: 8, rhythm: BY_DAY, kinds: CHATTING },
   { account: 'demo', name: 'laptop', day: 0, perDay: 17, rhythm: BY_DAY, kinds: CHATTING, dailyCapYuan: 20 },
   { account: 'demo', name: 'editor', day: 6, perDay: 15, rhythm: BY_DAY, kinds: CODING, isOnPlan: true },
-  // This key exists only for the last six hours, so that there are calls within the five-hour window.
+  // This key was created six hours ago, so that there are calls in the five-hour window.
   { account: 'demo', name: 'release agent', day: 29.75, perDay: 80, rhythm: ALL_DAY, kinds: CODING, isOnPlan: true },
   { account: 'demo', name: 'covers', day: 2, perDay: 0.4, rhythm: BY_DAY, kinds: DRAWING },
   { account: 'demo', name: 'search index', day: 3, perDay: 10, rhythm: BY_NIGHT, kinds: SEARCH },
@@ -66,7 +66,7 @@ export const KEYS = [
 
 export type KeyLife = (typeof KEYS)[number];
 
-/** The first person is the one who runs the demo. The others are invited, and have not signed in yet. */
+/** The first one runs the demo. The others are invited, and have not signed in yet. */
 export const PEOPLE = [
   { name: 'demo', email: null, day: 0, operatorRole: 'operator', account: 'demo', role: 'owner' },
   { name: 'Lin Wei', email: 'lin@northwind.example', day: 1, account: 'Northwind Research', role: 'owner' },
@@ -75,7 +75,7 @@ export const PEOPLE = [
 ];
 
 export const VOUCHERS = { name: 'autumn workshop', yuan: 10, count: 20, day: 4, endsDay: 90 };
-/** The day on which the demo's plan begins, so that a week and a period of it are in progress. */
+/** Day on which the demo's plan begins, chosen so that now is within a week and a period. */
 export const PLAN_DAY = 5.75;
-/** On each of these days a node died during a call. */
+/** Days on which a node died during a call. */
 export const UNRESOLVED_DAYS = [18, 27];

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { readDemoConfig } from '../../../../test/support/demo-config.ts';
 import type { History, HistoryRow } from '../../../accounting/history/history-store.ts';
 import { compilePlans } from '../../../accounting/plans/plan.ts';
-import { loadConfig } from '../../../config/load.ts';
 import type { FillRandom } from '../../../lib/ids.ts';
 import { seededRandom } from '../../../lib/seeded-random.ts';
 import { createNewDemo, type NewDemo } from '../new-demo.ts';
 import { makeMonth, monthStartMs } from './month.ts';
 
-const FILE = fileURLToPath(new URL('../faregate.demo.yaml', import.meta.url));
-const config = loadConfig(FILE, { FAREGATE_DEMO_PROVIDER: 'http://127.0.0.1:9' }, {});
+const config = readDemoConfig();
 const PLAN = compilePlans(config).find(({ id }) => id === 'demo-coding')!;
 const DAY_MS = 86_400_000;
 const FIVE_HOURS_MS = 5 * 3_600_000;

@@ -10,7 +10,7 @@ import { createScene, DAY_MS, type DemoDependencies, nanoOf, type Scene } from '
 
 type PlayedAccount = ReturnType<typeof playAccount>;
 
-/** The start of a month that ends now. The demo's account was created then. */
+/** Returns the start of a month that ends now. At that time, the demo's account was created. */
 export const monthStartMs = (nowMs: number): number => nowMs - MONTH_DAYS * DAY_MS;
 
 export function makeBareDemo(dependencies: DemoDependencies): History {
@@ -46,7 +46,7 @@ function addPeople(people: typeof PEOPLE, accounts: readonly PlayedAccount[], sc
   }
 }
 
-/** Adds the row of the audit log for an account that the operator has created. */
+/** Adds the row of the audit log for an account that the operator created. */
 function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idAt }: Scene): void {
   const atMs = atDay(life.day);
   const after = { id: accountId, name: life.name };
@@ -57,7 +57,7 @@ function addCreation({ accountId, life }: PlayedAccount, { add, atDay, demo, idA
   add('changes', { id: idAt(CHANGE_PREFIX, atMs), ...change, ...actor, ...request, ...end });
 }
 
-/** Adds a batch of vouchers. The codes of vouchers that are not redeemed are not kept. */
+/** Adds a batch of vouchers. The codes of those that are not redeemed are not kept. */
 function addVouchers({ add, atDay, demo, idAt, fillRandom }: Scene): Voucher[] {
   const { name, yuan, count, day, endsDay } = VOUCHERS;
   const batchId = idAt('vb', atDay(day));
@@ -77,7 +77,7 @@ function addPlan(calls: readonly CallOutcome[], { add, atDay, config, demo, idAt
   for (const slot of slots) add('plan_slots', slot);
 }
 
-/** Creates a call whose node died, as a copy of another call. */
+/** Creates a call whose node died, from another call. */
 function lostCall(calls: readonly CallOutcome[], day: number, { atDay, idAt }: Scene): LostOutcome {
   const like = calls.find(({ context, startedAtMs }) => context === 'balance' && startedAtMs > atDay(day))!;
   const requestId = idAt('req', like.startedAtMs);

@@ -14,20 +14,20 @@ export interface DemoDependencies {
   readonly passwordHash: string;
   readonly planId: string;
   readonly nowMs: number;
-  /** For secrets and ids, which do not depend on the seed. */
+  /** Random bytes for secrets and ids, which do not depend on the seed. */
   readonly fillRandom?: FillRandom;
 }
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
-/** Fixed, so that all demos have the same month. */
+/** Seed of the month, the same for all demos. */
 const SEED = 20_261_123;
 
 export const nanoOf = (yuan: number): bigint => BigInt(yuan) * NANO_PER_YUAN;
 
 export type Scene = ReturnType<typeof createScene>;
 
-/** What all accounts of the month share, including their rows. */
+/** Creates what all accounts of the month have in common, including their rows. */
 export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDependencies, startMs: number) {
   const rows: { [Table in HistoryTable]?: HistoryRow[] } = {};
   let idMs = startMs;
@@ -44,7 +44,7 @@ export function createScene({ fillRandom = randomFillSync, ...parts }: DemoDepen
       rows[table] ??= [];
       rows[table].push(row);
     },
-    /** A new id, which contains the time. */
+    /** Returns a new id that contains a time. */
     idAt(prefix: string, atMs: number): string {
       idMs = atMs;
       return ids.next(prefix);

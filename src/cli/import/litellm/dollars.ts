@@ -1,7 +1,7 @@
 import { type Decimal, readDecimal, times, toNano } from '../../decimal.ts';
 
 /**
- * Reads an amount that PostgreSQL has written as a `double precision`, in its shortest digits; `null` if it is not an amount, such as
+ * Reads an amount that PostgreSQL has written from a `double precision`, in its shortest digits; `null` if it is no amount, such as
  * `Infinity`.
  */
 export function parseDollars(text: string): Decimal | null {
@@ -16,5 +16,5 @@ export function minus(from: Decimal, amount: Decimal): Decimal {
   return { digits: at(from) - at(amount), scale };
 }
 
-/** Rounds to the nearest nano-yuan, halves away from zero. */
+/** Converts to nano-yuan, rounded to the nearest, halves away from zero. */
 export const dollarsToNano = (dollars: Decimal, usdCny: Decimal): bigint => toNano(times(dollars, usdCny));

@@ -12,8 +12,8 @@ const COUNTED: readonly Counted[] = [
     from: `${KEYS} where not (${IS_READ})`,
   },
   {
-    what: 'earlier texts of rotated keys, which LiteLLM still accepts for some time',
-    why: 'give their clients the new text',
+    what: 'former values of rotated keys, which LiteLLM still accepts for some time',
+    why: 'give their clients the new value',
     from: '"LiteLLM_DeprecatedVerificationToken" where revoke_at > now()',
   },
   {
@@ -65,7 +65,11 @@ const COUNTED: readonly Counted[] = [
     from: `${KEYS} where (${IS_READ}) and metadata ?| array['tags', 'guardrails']`,
   },
   { what: 'memberships of teams', why: 'invite the people again', from: '"LiteLLM_TeamMembership"' },
-  { what: 'organizations', why: 'Faregate has no groups of accounts', from: '"LiteLLM_OrganizationTable"' },
+  {
+    what: 'organizations',
+    why: 'they are not imported; groups of accounts are defined in the configuration',
+    from: '"LiteLLM_OrganizationTable"',
+  },
   { what: 'projects', why: 'keys of a project belong to the account of its team', from: '"LiteLLM_ProjectTable"' },
   { what: 'end users', why: 'a client is identified by its key', from: '"LiteLLM_EndUserTable"' },
   {

@@ -8,7 +8,7 @@ import { versionOf } from './versions.ts';
 
 type Reading = { readonly database: ForeignDatabase; readonly usdCny: Decimal };
 
-/** The account of keys that have neither a team nor a user. */
+/** Owner of keys with neither a team nor a user. They get an account of their own. */
 const NOBODY: OwnerRow = {
   ref: 'nobody',
   name: 'LiteLLM keys of nobody',
@@ -21,13 +21,13 @@ const NOBODY: OwnerRow = {
 };
 const EVERY_MODEL = new Set(['all-proxy-models', '*']);
 const NO_MODEL = 'no-default-models';
-/** In the model list of a key, this name means every model of its team. */
+/** Entry in the model list of a key that means every model of its team. */
 const AS_THE_TEAM = 'all-team-models';
 const PER_MINUTE_MAX = 1_000_000_000;
 
 type CapName = 'dailySpendCapNano' | 'weeklySpendCapNano' | 'monthlySpendCapNano' | 'totalSpendCapNano';
 
-/** The cap that a key gets for a budget of this duration. */
+/** Caps by duration: which cap a key gets for a budget of this duration. */
 const PERIODS: ReadonlyMap<string, CapName> = new Map([
   ...['24h', '1d', 'daily'].map((period) => [period, 'dailySpendCapNano'] as const),
   ...['7d', '1w', 'weekly'].map((period) => [period, 'weeklySpendCapNano'] as const),
@@ -35,8 +35,8 @@ const PERIODS: ReadonlyMap<string, CapName> = new Map([
 ]);
 
 /**
- * Reads a database of LiteLLM. A team becomes an account with its keys, and so does a user who has keys without a team. LiteLLM has
- * budgets, not balances: the unspent part of a budget that is never renewed becomes the balance; other budgets add nothing to it.
+ * Reads a database of LiteLLM. A team becomes an account with its keys, and so does a user who has keys without a team. LiteLLM has budgets
+ * instead of balances: the unspent part of a budget that is never renewed becomes the balance; other budgets add nothing to it.
  *
  * @throws CliError if it is not a database of a tested version
  */
@@ -74,7 +74,7 @@ class Notes {
   }
 }
 
-/** An overdrawn budget gives a balance of zero, not a debt. */
+/** Returns the balance of an account. A budget that is overdrawn becomes a balance of zero, not a debt. */
 function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
   const { ref, maxBudget, budgetDuration } = owner;
   if (ref === NOBODY.ref) return 0n;
@@ -86,13 +86,16 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
     return 0n;
   }
   if (budgetDuration !== null) {
-    notes.add('renewed budgets of accounts', 'they are limits, not balances; top up the account, or grant it a plan');
+    notes.add(
+      'budgets of accounts that are renewed after a period',
+      'they are limits, not balances; top up the account, or grant it a plan',
+    );
     return 0n;
   }
   return leftOf(maxBudget, owner.spend, usdCny, notes) ?? 0n;
 }
 
-/** The unspent part of a budget; `null` if the budget is not an amount. LiteLLM ignores such a budget. */
+/** Returns the unspent part of a budget; `null` if the budget is not an amount. LiteLLM ignores such a budget. */
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
@@ -136,7 +139,7 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   };
 }
 
-/** Limits per minute are at least 1 here. */
+/** Returns a limit per minute. In Faregate, it is at least 1. */
 function perMinute(limit: number | null, notes: Notes): number | null {
   if (limit === null || limit > PER_MINUTE_MAX) return null;
   if (limit > 0) return limit;
@@ -144,7 +147,7 @@ function perMinute(limit: number | null, notes: Notes): number | null {
   return 1;
 }
 
-/** The smallest of several budgets of one period applies. */
+/** Returns the caps of a key. Of several budgets with the same period, the smallest applies. */
 function capsOf(key: KeyRow, usdCny: Decimal, notes: Notes): ForeignKey['limits'] {
   const caps: Partial<Record<CapName, bigint>> = {};
   for (const budget of key.budgets) {
@@ -163,7 +166,7 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
   if (period !== undefined && max !== null) return { name: period, nano: notBelowZero(dollarsToNano(max, usdCny)) };
   if (budgetDuration !== null) {
     notes.add(
-      'renewed budgets of keys whose period is not a day, a week or a month',
+      'budgets of keys that are renewed after another period than a day, a week or a month',
       'the rest of the current budget becomes the total cap of the key',
     );
   }
@@ -173,7 +176,7 @@ function capOf(budget: KeyBudget, usdCny: Decimal, notes: Notes): { name: CapNam
 
 const notBelowZero = (nano: bigint): bigint => (nano < 0n ? 0n : nano);
 
-/** The models of a key's list that its owner may use too; `none` if no model is left. */
+/** Returns the models in a key's list that its owner may use, too; `none` if there are none. */
 function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | null; hasPatterns: boolean } {
   const own = boundsOf(key.models.includes(AS_THE_TEAM) ? owner.models : key.models);
   const above = boundsOf(owner.models);
@@ -184,11 +187,11 @@ function modelsOf(key: KeyRow, owner: OwnerRow): 'none' | { names: string[] | nu
   return names.length === 0 ? 'none' : { names, hasPatterns: both.some((name) => name.includes('*')) };
 }
 
-/** A bound may end in `*`, as in `openai/*`. */
+/** Whether a name is within a bound, which may end in `*`, as in `openai/*`. */
 const isWithin = (name: string, bound: string): boolean =>
   bound === name || (bound.endsWith('*') && name.startsWith(bound.slice(0, -1)));
 
-/** `null` if the list includes every model. */
+/** Returns the bounds of a list; `null` if it includes every model. */
 function boundsOf(models: readonly string[]): readonly string[] | null {
   return models.length === 0 || models.some((name) => EVERY_MODEL.has(name)) ? null : models;
 }

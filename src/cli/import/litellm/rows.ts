@@ -1,21 +1,21 @@
 import type { ForeignDatabase } from '../foreign-books.ts';
 
-/** Amounts are in dollars, as text from the database. */
+/** A budget of a key. Amounts are in dollars, as text from the database. */
 export interface KeyBudget {
   readonly maxBudget: string;
   readonly spend: string;
-  /** Interval after which the budget is renewed; `null` if never. */
+  /** Time after which the budget is renewed; `null`: never. */
   readonly budgetDuration: string | null;
 }
 
 /**
- * SQL condition for keys of clients. Sign-ins to the dashboard are keys of a team that does not exist, and some keys are only for
- * the administration of LiteLLM.
+ * SQL: the condition for keys of clients. A sign-in to the dashboard is a key of a team that does not exist, and some keys are only for the
+ * administration of LiteLLM.
  */
 export const IS_READ = `token ~ '^[0-9a-f]{64}$' and team_id is distinct from 'litellm-dashboard'
   and not coalesce(cardinality(allowed_routes) > 0 and allowed_routes <@ '{management_routes,info_routes}', false)`;
 
-/** SQL expression for the budgets of a key in addition to the one in its row, with the amounts spent. */
+/** SQL: budgets of a key that are not in its row, with the amounts spent. */
 const FURTHER_BUDGETS = `(select json_agg(json_build_object('maxBudget', w.max_budget, 'spend', coalesce(s.spend, 0)::text, 'budgetDuration', w.budget_duration))
     from jsonb_to_recordset(case jsonb_typeof(t.budget_limits) when 'array' then t.budget_limits else '[]' end) w (max_budget text, budget_duration text)
     left join "LiteLLM_BudgetWindowSpend" s on s.entity_type = 'key' and s.entity_id = t.token and s.window_duration = w.budget_duration
@@ -27,7 +27,7 @@ type Row = Awaited<ReturnType<ForeignDatabase['select']>>[number];
 export type OwnerRow = ReturnType<typeof toOwner>;
 export type KeyRow = ReturnType<typeof toKey>;
 
-/** Reads teams and users, including users that only keys refer to. */
+/** Reads teams and users. Users to whom only keys refer are included. */
 export async function readOwners(database: ForeignDatabase): Promise<OwnerRow[]> {
   const rows = await database.select(`select * from (
 select 'team:' || team_id as ref, coalesce(nullif(team_alias, ''), team_id) as name, null as email,
@@ -42,19 +42,19 @@ union all select distinct 'user:' || user_id, user_id, null, '[]', 'false', null
 }
 
 const toOwner = (row: Row) => ({
-  /** `team:ID` or `user:ID`. */
+  /** Reference such as `team:ID` or `user:ID`. */
   ref: row.ref!,
   name: row.name!,
   email: row.email ?? null,
   models: listOf(row.models),
   isBlocked: row.blocked === 'true',
-  /** Amount in dollars, as text from the database, like `spend`. */
+  /** Amount in dollars, as text from the database; the next one is, too. */
   maxBudget: row.max_budget ?? null,
   spend: row.spend!,
   budgetDuration: row.budget_duration ?? null,
 });
 
-/** A limit of a shared budget applies if the key has none of its own. LiteLLM ignores `max_parallel_requests` of shared budgets. */
+/** Reads keys. A limit of a shared budget applies if the key has none; LiteLLM ignores `max_parallel_requests` of shared budgets. */
 export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
   const rows =
     await database.select(`select token, k.models, k.name, k.shown, k.owner, k.blocked, k.is_of_missing_team, k.expires, k.spend, k.max_budget,
@@ -77,11 +77,11 @@ export async function readKeys(database: ForeignDatabase): Promise<KeyRow[]> {
 }
 
 const toKey = (row: Row) => ({
-  /** The SHA-256 of what clients send, as hexadecimal digits. */
+  /** SHA-256 of what clients send, in hexadecimal digits. */
   token: row.token!,
   ownerRef: row.owner!,
   name: row.name!,
-  /** The last characters of the key, as LiteLLM shows them. */
+  /** Last characters of the key, as LiteLLM shows them. */
   shown: (row.shown ?? 'sk-...').replaceAll('...', '…'),
   models: listOf(row.models),
   isBlocked: row.blocked === 'true',

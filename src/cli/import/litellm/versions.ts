@@ -1,7 +1,7 @@
 import { CliError } from '../../command.ts';
 import type { ForeignDatabase } from '../foreign-books.ts';
 
-/** Tested versions of LiteLLM by their last migration. */
+/** Tested versions of LiteLLM, by their last migration. */
 const TRIED: ReadonlyMap<string, string> = new Map([
   ['20260829000000_add_model_access_group_budget_table', 'LiteLLM 1.100.5'],
   ['20261009000000_add_credential_display_name', 'LiteLLM 1.106.12'],
@@ -9,7 +9,7 @@ const TRIED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The version of LiteLLM, for people. LiteLLM stores no version in its database, but the names of applied migrations.
+ * Returns the version of LiteLLM as text. Its database has no version, but the names of the migrations that were applied.
  *
  * @throws CliError if the import was not tested with this version
  */

@@ -3,7 +3,7 @@ import type { ForeignDatabase, LeftOut } from '../foreign-books.ts';
 import { isDeleted, type Program } from './versions.ts';
 
 interface Kept extends Counted {
-  /** The table, or `table.column`, that must exist; absent if every version has it. */
+  /** Table, or `table.column`, that must exist; absent: every version has it. */
   readonly table?: string;
   readonly only?: Program;
 }
@@ -98,7 +98,7 @@ async function isThere(database: ForeignDatabase, name: string): Promise<boolean
   return column === undefined ? columns.size > 0 : columns.has(column);
 }
 
-/** Groups other than the default one, with their share of the list price. */
+/** Lists the groups other than the default one, with their share of the list price. */
 async function readGroups(program: Program, database: ForeignDatabase): Promise<LeftOut[]> {
   const ratios = await readJsonOption(database, 'GroupRatio');
   const tables = program === 'one-api' ? (['users'] as const) : (['users', 'tokens'] as const);
@@ -111,7 +111,7 @@ where "group" not in ('', 'default') and not (${isDeleted(program, table)}) grou
       const pays = ratio === undefined ? 'no ratio is stored for it' : `it pays ${String(ratio)} of the price`;
       leftOut.push({
         what: `${table === 'users' ? 'users' : 'keys'} of the group ${name}`,
-        why: `${pays}; an account has a price factor: faregate account set`,
+        why: `${pays}; an account has a price factor, or is in a group with one: faregate account set`,
         count: Number(count),
       });
     }
@@ -127,7 +127,7 @@ async function readPrices(database: ForeignDatabase): Promise<LeftOut[]> {
   return names.size === 0 ? [] : [{ what: 'prices of models', why: CONFIGURED, count: names.size }];
 }
 
-/** The JSON object of an option; empty if it is absent or invalid. */
+/** Returns the JSON object of an option; empty if it is absent or invalid. */
 async function readJsonOption(database: ForeignDatabase, key: string): Promise<Record<string, unknown>> {
   const [row] = await database.select(`select value from options where key = '${key}'`);
   try {

@@ -7,9 +7,9 @@ import { readLeftOut } from './left-out.ts';
 import { readTokens, type TokenRow, type TokenTerms, termsOf } from './tokens.ts';
 import { isDeleted, type Program, readColumns, versionOf } from './versions.ts';
 
-/** Units of quota per dollar in a database without the option `QuotaPerUnit`: one-api and new-api have the same default. */
+/** Units of quota per dollar if the database has no option `QuotaPerUnit`. This is the default of one-api and new-api. */
 const UNITS_PER_DOLLAR = '500000';
-/** Prefix that clients send before the value of `tokens.key`. */
+/** Prefix that clients put before the value of `tokens.key`. */
 const KEY_PREFIX = 'sk-';
 const ROLE_OF_ROOT = '100';
 const USER_ENABLED = '1';
@@ -17,13 +17,13 @@ const USER_ENABLED = '1';
 interface Reading {
   readonly program: Program;
   readonly database: ForeignDatabase;
-  /** Yuan per dollar. */
+  /** Price of a dollar in yuan. */
   readonly usdCny: Decimal;
   readonly at: Date;
 }
 
 /**
- * Reads a database of one-api, or of new-api, which is a fork of it. Users become accounts, tokens become keys.
+ * Reads a database of one-api, or of new-api, a fork of it. A user becomes an account, a token becomes a key.
  *
  * @throws CliError if it is not a database of a tested version
  */
@@ -72,7 +72,7 @@ function toKey(token: TokenRow, terms: TokenTerms, toNano: (units: bigint) => bi
   };
 }
 
-/** Converts units of quota to the nearest nano-yuan, halves away from zero. */
+/** Converts units of quota to nano-yuan, rounded to the nearest, halves away from zero. */
 export function unitsToNano(units: bigint, unitsPerDollar: Decimal, usdCny: Decimal): bigint {
   const above = units * usdCny.digits * NANO_PER_YUAN * 10n ** BigInt(unitsPerDollar.scale);
   return roundedQuotient(above, unitsPerDollar.digits * 10n ** BigInt(usdCny.scale));
@@ -102,7 +102,7 @@ from users where not (${isDeleted(program, 'users')}) order by users.id`);
   }));
 }
 
-/** Lists the balances of root users, because the programs grant root a quota when they are installed. */
+/** Lists balances of root users, because the programs give root a quota when they are installed. */
 function rootBalances(roots: readonly { readonly name: string; readonly quota: bigint }[]): LeftOut[] {
   return roots.map(({ name, quota }) => ({
     what: `balance of ${name}, ${quota} units`,

@@ -17,14 +17,14 @@ from tokens where not (${isDeleted(program, 'tokens')}) order by tokens.id`);
     id: row.id!,
     userId: row.user_id!,
     name: row.name ?? '',
-    /** The key without its prefix `sk-`. */
+    /** The key without the prefix `sk-`. */
     key: row.secret!,
     status: row.status!,
-    /** Seconds since 1970, `-1` for never. */
+    /** When the token expires, in seconds since 1970; `-1`: never. */
     expiredTime: row.expired_time!,
     remainQuota: row.remain_quota ?? '0',
     isUnlimited: row.unlimited !== null,
-    /** Allowed models, between commas; `null`: all. */
+    /** Allowed models, separated by commas; `null`: all. */
     models: row.models ?? null,
     networks: row.networks ?? '',
   }));
@@ -38,15 +38,15 @@ const EXHAUSTED = '4';
 const NEVER = '-1';
 
 export interface TokenTerms {
-  /** Why the token can never be used again; `null` if it can. */
+  /** Why the token can never be used again; `null`: it can. */
   readonly endedBy: string | null;
   readonly expiresAt: Date | null;
-  /** Remaining quota, in units; `null` if it is not limited. */
+  /** Remaining quota in units; `null`: without a limit. */
   readonly remainingUnits: bigint | null;
   readonly allowed: AllowLists;
 }
 
-/** Interprets the permissions of a token in the same way as these programs. */
+/** Reads the permissions of a token in the same way as these programs. */
 export function termsOf(program: Program, token: TokenRow, at: Date): TokenTerms {
   const expiresAt = token.expiredTime === NEVER ? null : new Date(Number(token.expiredTime) * 1_000);
   const lists = readLists(program, token);
@@ -63,7 +63,7 @@ function endOf({ status }: TokenRow, hasExpired: boolean): string | null {
   return 'disabled';
 }
 
-/** A token marked as exhausted is refused until its quota is raised, whatever `remain_quota` is. */
+/** Returns the remaining quota. A token marked as exhausted is refused until its quota is raised, whatever `remain_quota` says. */
 function remainingOf({ status, isUnlimited, remainQuota }: TokenRow): bigint | null {
   if (status === EXHAUSTED) return 0n;
   if (isUnlimited) return null;
@@ -85,7 +85,7 @@ function readLists(program: Program, token: TokenRow): { allowed: AllowLists; un
     ['models', allowed.models],
     ['networks', allowed.networks],
   ] as const) {
-    // An empty or long list cannot be imported, and without its list the key would have more permissions than before.
+    // An empty or a long list cannot be imported. Without its list, the key would have more permissions than before.
     if (list?.length === 0) return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} cannot be read` };
     if (list !== null && list.length > ALLOWED_MAX) {
       return { allowed: NO_ALLOW_LISTS, unreadable: `their list of ${what} has more than ${ALLOWED_MAX} entries` };

@@ -15,20 +15,20 @@ export async function readColumns(database: ForeignDatabase): Promise<Columns> {
   };
 }
 
-/** SQL condition for deleted rows. one-api keeps deleted users, but not deleted tokens. */
+/** SQL: the condition for deleted rows. one-api keeps deleted users, but not deleted tokens. */
 export function isDeleted(program: Program, table: 'users' | 'tokens'): string {
   if (program === 'new-api') return 'deleted_at is not null';
   return table === 'users' ? 'status = 3' : 'false';
 }
 
 /**
- * Versions with the same columns. The programs store no version of their tables and never drop a column, so the columns identify it:
- * each generation has the columns of the earlier ones and adds its own.
+ * Versions with the same columns. The programs store no version of their tables and never drop a column, so the columns identify it: each
+ * generation has those of all earlier ones and adds its own.
  */
 interface Generation {
-  /** The first version with these columns. */
+  /** First version with these columns. */
   readonly since: string;
-  /** The version that the import was tested with; a generation without one is refused. */
+  /** Version with which the import was tested; a generation without one is refused. */
   readonly tested: string | null;
   readonly adds: { readonly [Name in Table]?: readonly string[] };
 }
@@ -69,7 +69,7 @@ const GENERATIONS: { readonly [Name in Program]: readonly Generation[] } = {
   ],
 };
 
-/** Columns of one-api that new-api keeps and ignores if it is started on a database of one-api. */
+/** Columns of one-api that new-api keeps, but ignores, if it is started on a database of one-api. */
 const INHERITED: Columns = {
   users: new Set(['lark_id']),
   tokens: new Set(['models', 'subnet']),
@@ -77,7 +77,7 @@ const INHERITED: Columns = {
 };
 
 /**
- * The generation of a database, for people: its first version, and the first version of the next one.
+ * Returns the generation of a database as text: its first version, and the first version of the next one.
  *
  * @throws CliError if the columns are not those of a tested version
  */
@@ -100,7 +100,7 @@ export function versionOf(program: Program, columns: Columns): string {
   throw new CliError(`This is a database of ${program} ${range}, by its columns. ${describeTested(program)}`);
 }
 
-/** The index of the generation that has exactly these columns; `null` if none has. */
+/** Returns the index of the generation with exactly these columns; `null`: none has. */
 function generationOf(program: Program, columns: Columns): number | null {
   const rest = new Map(TABLES.map((table) => [table, new Set(columns[table])]));
   for (const [at, { adds }] of GENERATIONS[program].entries()) {
@@ -112,12 +112,12 @@ function generationOf(program: Program, columns: Columns): number | null {
   return null;
 }
 
-/** Whether the program ignores all remaining columns. */
+/** Whether the program ignores all of these columns. */
 function isKnown(program: Program, table: Table, rest: ReadonlySet<string>): boolean {
   return rest.size === 0 || (program === 'new-api' && [...rest].every((column) => INHERITED[table].has(column)));
 }
 
-/** How the columns differ from those of the known versions. */
+/** Describes how the columns differ from those of known versions. */
 function differenceOf(program: Program, columns: Columns): string {
   const absent = TABLES.filter((table) => columns[table].size === 0);
   if (absent.length > 0) return `there is no table ${absent.join(', ')}`;

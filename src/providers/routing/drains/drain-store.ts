@@ -4,7 +4,7 @@ import { type Column, dateColumn, orNull, type RowOf, selection, textColumn } fr
 
 export const DRAINS_CHANNEL = 'faregate_route_drains';
 
-/** Stores `null`, which means all, as an empty string. */
+/** A column in which an empty string stands for `null`, which means all. */
 const emptyForAll = (name: string): Column<string | null> => ({
   ...textColumn(name),
   read: (stored) => (stored === '' ? null : (stored as string)),
@@ -23,7 +23,7 @@ const DRAINS = selection({
 /** An operator's decision that certain routes get no new calls. */
 export type Drain = RowOf<typeof DRAINS>;
 
-/** Routes to a provider: all, those of one model, or those to one of the provider's model names. */
+/** What is drained: all routes to a provider, those of one model, or those to one of the provider's model names. */
 export type DrainTarget = Pick<Drain, 'providerId' | 'model' | 'providerModel'>;
 
 /** Uses the primary key. */
@@ -67,7 +67,7 @@ export function createDrainStore(database: DirectoryPool) {
         await notify(transaction);
         return DRAINS.read(row!);
       }),
-    /** Returns `null` if there is none. */
+    /** Returns the deleted drain; `null` if there was none. */
     delete: (target: DrainTarget): Promise<Drain | null> =>
       database.transaction(async (transaction) => {
         const deleted = DRAINS.first(await transaction.query(deleteDrain, keyOf(target)));

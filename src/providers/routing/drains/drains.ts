@@ -17,7 +17,7 @@ interface DrainsOptions {
   readonly pollMs?: number;
 }
 
-/** Every node must apply a drain within a second. */
+/** Interval of reads without notifications. Every node must apply a drain within a second. */
 const POLL_MS = 1_000;
 /** Each node keeps all drains in memory. */
 export const DRAINS_MAX = 1_000;
@@ -25,8 +25,8 @@ export const DRAINS_MAX = 1_000;
 export type Drains = ReturnType<typeof createDrains>;
 
 /**
- * Drains in force on this node. They are read after each notification, and every second while notifications are unavailable or the last
- * read has failed. While the database is down, the last known drains stay in force.
+ * Drains in force on this node. They are read after each notification, and every second while notifications are unavailable or after a
+ * failed read. While the database is down, the last known drains stay in force.
  */
 export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS }: DrainsOptions) {
   let drains: readonly Drain[] = [];
@@ -45,7 +45,7 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
     try {
       await read('');
     } catch (error) {
-      // Logged once per outage rather than every second.
+      // Only the first failure of an outage is logged, not one per second.
       if (!isStale) logger.warn({ err: error }, 'failed to read the drained routes; using the last known ones');
       isStale = true;
     }
@@ -63,7 +63,7 @@ export function createDrains({ store, changes, listen, logger, pollMs = POLL_MS 
   return {
     find,
     list: (): readonly Drain[] => drains,
-    /** Reads the drains. A failure is logged and the read is retried. */
+    /** Reads the drains. If this fails, logs the failure and tries again later. */
     refresh,
     async begin(drain: Drain): Promise<Drain | 'too_many'> {
       await refresh();

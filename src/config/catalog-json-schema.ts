@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { providerCredential } from './provider-credentials.ts';
+import { CATALOG_SECTIONS, configSchema } from './schema.ts';
+
+export type JsonSchema = { readonly [member: string]: unknown };
+
+/**
+ * The JSON Schema (draft 2020-12) of the text of a catalog, for editors. It describes members and words; `rules.ts` has the rules between
+ * values, which only a check applies.
+ */
+export function catalogJsonSchema(): JsonSchema {
+  const sections = Object.fromEntries(CATALOG_SECTIONS.map((name) => [name, configSchema.shape[name]]));
+  return z.toJSONSchema(z.strictObject(sections), {
+    io: 'input',
+    reused: 'ref',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema._zod.def === providerCredential._zod.def) jsonSchema.anyOf = CREDENTIAL;
+      // A number is a number in the text of a catalog. The parser reads it as text, so that it is not rounded.
+      if (jsonSchema.type === 'string' && jsonSchema.enum === undefined) {
+        Object.assign(jsonSchema, { type: ['string', 'number'] });
+      }
+    },
+  }) as JsonSchema;
+}
+
+const reference = (member: string, description: string) => ({
+  type: 'object' as const,
+  properties: { [member]: { type: 'string' as const, description } },
+  required: [member],
+  additionalProperties: false,
+});
+
+const CREDENTIAL = [
+  { type: 'string' as const },
+  reference('file', 'Path of a file with the credential, on each node.'),
+  reference('secret', 'Name of a sealed secret.'),
+];
