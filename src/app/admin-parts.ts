@@ -77,6 +77,7 @@ type OfProcess =
   | 'credentialsOf'
   | 'drains'
   | 'health'
+  | 'listProviderModels'
   | 'lowBalanceNano'
   | 'nodeCatalog'
   | 'nodeId'

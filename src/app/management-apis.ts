@@ -11,7 +11,7 @@ import { registerOpenApi } from '../api/openapi/register.ts';
 import { type AccountApiDependencies, accountTable, registerAccount } from '../api/registers/account.ts';
 import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
-import { testProviderOf } from '../calls/provider-tester.ts';
+import { modelsOf, testProviderOf } from '../calls/provider-tester.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
@@ -167,6 +167,7 @@ export class ManagementApis {
       drains: accounting.drains,
       ...createSealedSecretParts(pool, options.sealingKeys ?? (() => []), () => settings.current.config),
       testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
+      listProviderModels: (name) => modelsOf(settings.current, name),
       configStatus: () => deps.configLoads.status,
       unpricedUses: () => deps.unpricedUses.list(),
       credentialsOf: ({ providerId, providerModel }) =>

@@ -2,7 +2,7 @@ import { chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../accounting/pricing/price-factor.ts';
-import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
+import { invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ProtocolName } from '../protocols/all.ts';
 import { captureWhole } from '../protocols/metering/response.ts';
@@ -11,11 +11,11 @@ import { type JsonOperationName, jsonOperationOf } from '../protocols/operations
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
 import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 import { Exchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
-import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import { responseKind, upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { Provider } from '../providers/upstream/provider.ts';
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
+import { wordsOf } from './failure-words.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
@@ -242,13 +242,4 @@ function readResponse(
     cost: null,
   });
   return { message: null, usage: charge.usage, chargeNano: charge.chargeNano };
-}
-
-function wordsOf(error: unknown): string {
-  if (!(error instanceof UpstreamFailure)) return error instanceof Error ? error.message : String(error);
-  const { cause, response } = error;
-  if (cause instanceof GatewayError) return `${cause.code}: ${cause.message}`;
-  if (!(cause instanceof Error)) return response.message;
-  const { code } = cause as NodeJS.ErrnoException;
-  return [response.message, code, cause.message].filter(Boolean).join(' ');
 }

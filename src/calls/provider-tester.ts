@@ -1,6 +1,7 @@
 import { credentialsOf } from '../config/provider-credentials.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { listProviderModels, type ProviderModels } from './provider-models.ts';
 import { type ProviderTest, testProvider } from './provider-test.ts';
 import { createSettings, type Settings } from './settings.ts';
 
@@ -24,6 +25,17 @@ export async function testProviderOf(
     catalog,
     mountedNames: config.server.protocolNames[provider.protocol],
     clock,
+  });
+}
+
+/** The models that a provider lists; `null` if there is no such provider. */
+export async function modelsOf({ config, providers }: Settings, name: string): Promise<ProviderModels | null> {
+  const provider = Object.hasOwn(config.providers, name) ? config.providers[name] : undefined;
+  if (provider === undefined) return null;
+  return listProviderModels({
+    provider: providers.get(name),
+    credentials: credentialsOf(provider),
+    mountedNames: config.server.protocolNames[provider.protocol],
   });
 }
 

@@ -114,6 +114,15 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     const [example, ...others] = checked.body.examples;
     assert.deepEqual([example.model, example.before, example.now, example.later], ['test-chat', '0.043', '0.053', []]);
     assert.deepEqual([example.marginPercentNow, others], [null, []]);
+    const unchanged = await one.admin('POST', '/catalog/check', {
+      base: 1,
+      edits: [],
+      exampleModels: ['test-chat', 'none'],
+    });
+    assert.deepEqual(
+      unchanged.body.examples.map(({ model, now }: { model: string; now: string }) => [model, now]),
+      [['test-chat', '0.043']],
+    );
     const pushed = await one.admin('POST', '/catalog/revisions', {
       base: 1,
       edits: [{ path: ['models', 'test-chat', 'price', 'input'], value: '4' }],

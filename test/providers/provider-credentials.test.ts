@@ -140,7 +140,8 @@ describe('the keys of a provider', () => {
   it('are shown with status and time of a refusal, without their values', async () => {
     first.respond = refuse(401, 'b');
     await statusesOf(2, three);
-    const active = { file: null, state: 'active', status: null, triedAgainAt: null };
+    const lastUsedAt = new Date(clock.nowMs()).toISOString();
+    const active = { file: null, state: 'active', status: null, triedAgainAt: null, lastUsedAt };
     assert.deepEqual(await shownCredentials(three), [
       { ...active, name: 'apiKeys.0' },
       {
@@ -152,7 +153,7 @@ describe('the keys of a provider', () => {
       },
       { ...active, name: 'apiKeys.2' },
     ]);
-    assert.deepEqual(await shownCredentials(filed), [{ ...active, name: 'apiKey', file }]);
+    assert.deepEqual(await shownCredentials(filed), [{ ...active, name: 'apiKey', file, lastUsedAt: null }]);
     const warning = logs.lines.find(({ level }) => level === 'warn')!;
     assert.deepEqual(
       [warning.details.provider, warning.details.credential, warning.details.status, warning.details.words],

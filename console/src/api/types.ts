@@ -106,6 +106,8 @@ export type PricedBy = { readonly serviceTier?: string | undefined; readonly spe
 
 export type Prices = { readonly [name: string]: Yuan | Prices };
 
+export type ProviderModels = { readonly data: readonly ({ readonly id: string; readonly displayName: string | null; readonly contextLength: number | null; readonly maxOutputTokens: number | null })[]; readonly hasMore: boolean; readonly message: string | null };
+
 export type ProviderPreset = { readonly name: string; readonly title: string; readonly keyVariable: string; readonly notes: readonly string[]; readonly providers: readonly ({ readonly name: string; readonly protocol: 'chat' | 'messages'; readonly baseUrl: string; readonly vendor: string | null; readonly auth: 'bearer' | 'x-api-key' | null; readonly missingUsage: 'estimate' | null; readonly allows: readonly string[] })[] };
 
 export type ProviderTest = { readonly provider: string; readonly operation: string; readonly model: string | null; readonly providerModel: string; readonly priceRule: string | null; readonly results: readonly ({ readonly credential: string; readonly status: 'succeeded' | 'failed'; readonly httpStatus: number | null; readonly durationMs: number; readonly firstByteMs: number | null; readonly message: string | null; readonly usage: { readonly [name: string]: number } | null; readonly chargeYuan: Yuan | null })[] };
@@ -120,7 +122,7 @@ export type Revision = { readonly number: number; readonly source: 'push' | 'rol
 
 export type RevisionSummary = { readonly number: number; readonly source: 'push' | 'rollback' | 'feed' | 'file'; readonly base: number | null; readonly reason: string | null; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly inForceAt: Instant | null; readonly appliedBy: string | null; readonly appliedById: string | null; readonly canceledAt: Instant | null; readonly canceledBy: string | null; readonly canceledById: string | null };
 
-export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null })[] };
+export type Route = { readonly model: string; readonly provider: string; readonly providerModel: string; readonly priority: number; readonly weight: number; readonly state: 'off' | 'closed' | 'open' | 'probing'; readonly drained: Drain | null; readonly failuresInARow: number; readonly lastError: string | null; readonly lastErrorAt: Instant | null; readonly triedAgainAt: Instant | null; readonly accountBreakers: readonly ({ readonly accountId: string; readonly state: 'closed' | 'open' | 'probing'; readonly failuresInARow: number; readonly triedAgainAt: Instant | null })[]; readonly credentials: readonly ({ readonly name: string; readonly file: string | null; readonly state: 'active' | 'resting' | 'refused'; readonly status: number | null; readonly triedAgainAt: Instant | null; readonly lastUsedAt: Instant | null })[] };
 
 export type SealedSecret = { readonly name: string; readonly status: 'current_key' | 'earlier_key' | 'unreadable'; readonly providers: readonly string[]; readonly createdAt: Instant; readonly changedAt: Instant; readonly by: string; readonly byId: string | null };
 
@@ -760,7 +762,7 @@ export interface Endpoints {
   'POST /admin/v1/catalog/check': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined };
+    body: { readonly base: number | null; readonly text?: string | undefined; readonly edits?: readonly ({ readonly path: readonly (string | number)[]; readonly value?: unknown | undefined })[] | undefined; readonly exampleModels?: readonly string[] | undefined };
     response: CheckedCatalog;
   };
   /** Put the text of an earlier revision of the catalog in force again, as a new revision. */
@@ -811,6 +813,13 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly model?: string | null | undefined; readonly operation?: string | null | undefined };
     response: ProviderTest;
+  };
+  /** Ask a provider for its list of models. */
+  'GET /admin/v1/providers/{id}/models': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: ProviderModels;
   };
   /** List sealed secrets without their values. */
   'GET /admin/v1/secrets': {

@@ -216,6 +216,9 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The body is not valid UTF-8.': '请求体不是有效的 UTF-8。',
   'The body is not valid JSON.': '请求体不是有效的 JSON。',
   'The body is too large to be read: {}.': '请求体过大，无法读取（{1}）。',
+  'The response is not a list of models.': '响应不是模型列表。',
+  'The list is larger than {} bytes.': '列表超过 {1} 字节。',
+  'There was no complete response within {} s.': '{1} 秒内没有收到完整的响应。',
 };
 
 /** Patterns with the most literal text first: if several match, the first is used. */

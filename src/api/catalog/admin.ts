@@ -17,7 +17,7 @@ import { type ChangeSubject, conflict, notFound, Repeat } from '../management/en
 import { pageOf } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
-import { examplesOf } from './examples.ts';
+import { changedModels, examplesOf } from './examples.ts';
 import {
   linesOf,
   outdatedText,
@@ -66,8 +66,17 @@ const draft = {
   edits: z.array(edit).max(1_000).optional(),
 };
 const EXAMPLE = { base: null, text: 'billing: { timezone: Asia/Shanghai }\n' };
-const checkBody = z.strictObject(draft).meta({ examples: [EXAMPLE] });
-type Draft = z.infer<typeof checkBody>;
+type Draft = z.infer<z.ZodObject<typeof draft>>;
+const checkBody = z
+  .strictObject({
+    ...draft,
+    exampleModels: z
+      .array(storable(z.string().max(1_000)))
+      .max(100)
+      .optional()
+      .describe('Models whose example calls are in the response although nothing changes for them.'),
+  })
+  .meta({ examples: [EXAMPLE] });
 
 const inForceAt = z
   .union([instant, z.iso.date()], { error: 'Expected an instant in ISO 8601, or a day such as 2026-12-01.' })
@@ -233,7 +242,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           ...summaryToWire(revision),
           text,
           difference: changesToWire(changes),
-          examples: config === null ? [] : examplesOf(configOf(base), config, changes ?? [], nowMs),
+          examples: config === null ? [] : examplesOf(configOf(base), config, changedModels(changes), nowMs),
         };
       },
     }),
@@ -267,7 +276,10 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           text,
           problems: problems.map(({ line, key, message }) => ({ line, key, message })),
           changes: changesToWire(changes),
-          examples: config === null ? [] : examplesOf(configOf(start), config, changes ?? [], nowMs),
+          examples:
+            config === null
+              ? []
+              : examplesOf(configOf(start), config, [...(body.exampleModels ?? []), ...changedModels(changes)], nowMs),
         };
       },
     }),

@@ -4,17 +4,22 @@ import { formatYuan } from '../../lib/yuan.ts';
 import { costOfExample, marginPercent } from '../../providers/catalog/example-cost.ts';
 import type { ExampleResponse } from './wire.ts';
 
-/** Returns what example calls to the changed models cost, and their margin. A change of the billing time zone changes all models. */
+/** The models that changes name. A change of the billing time zone names none, although it concerns all. */
+export function changedModels(changes: readonly CatalogChange[] | null): string[] {
+  return (changes ?? []).flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : []));
+}
+
+/**
+ * Returns what example calls to models cost before and after a change of the catalog, and from each later start of prices, with their
+ * margins.
+ */
 export function examplesOf(
   start: Config | null,
   config: Config,
-  changes: readonly CatalogChange[],
+  models: readonly string[],
   nowMs: number,
 ): ExampleResponse[] {
-  const changed = new Set(
-    changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
-  );
-  return [...changed].flatMap((model) => {
+  return [...new Set(models)].flatMap((model) => {
     const cost = costOfExample(config, model, nowMs);
     if (cost === null) return [];
     const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ProviderModels } from '../../calls/provider-models.ts';
 import type { ProviderTest } from '../../calls/provider-test.ts';
 import { notesOf, presets } from '../../config/presets.ts';
 import { protocolNames } from '../../protocols/all.ts';
@@ -14,11 +15,13 @@ interface ProviderAdminDependencies {
     providerId: string,
     asked: { readonly model: string | null; readonly operation: string | null },
   ) => Promise<ProviderTest | null>;
+  /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
+  readonly listProviderModels?: (providerId: string) => Promise<ProviderModels | null>;
 }
 
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
-export function providerEndpoints({ testProvider }: ProviderAdminDependencies): AdminEndpoint[] {
+export function providerEndpoints({ testProvider, listProviderModels }: ProviderAdminDependencies): AdminEndpoint[] {
   const listPresets = adminEndpoint({
     method: 'GET',
     path: '/provider-presets',
@@ -28,7 +31,7 @@ export function providerEndpoints({ testProvider }: ProviderAdminDependencies): 
       return { data: PRESETS };
     },
   });
-  if (testProvider === undefined) return [listPresets];
+  if (testProvider === undefined || listProviderModels === undefined) return [listPresets];
   return [
     listPresets,
     adminEndpoint({
@@ -46,8 +49,37 @@ export function providerEndpoints({ testProvider }: ProviderAdminDependencies): 
         return providerTestToWire(id, test);
       },
     }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/providers/:id/models',
+      // The gateway sends a request with a credential.
+      needs: 'change',
+      summary: 'Ask a provider for its list of models',
+      response: providerModelsResponse,
+      async run({ id }) {
+        const list = await listProviderModels(id);
+        if (list === null) throw notFound('provider', id);
+        const { models, hasMore, message } = list;
+        return { data: [...models], hasMore, message };
+      },
+    }),
   ];
 }
+
+const providerModelsResponse = z
+  .strictObject({
+    data: listOf(
+      z.strictObject({
+        id: z.string().describe('The provider’s name of the model.'),
+        displayName: z.string().nullable(),
+        contextLength: count.nullable().describe('In tokens; null: the provider does not report it.'),
+        maxOutputTokens: count.nullable(),
+      }),
+    ),
+    hasMore: z.boolean().describe('Whether the provider has more models than the list.'),
+    message: z.string().nullable().describe('Why there is no list; null: there is one.'),
+  })
+  .meta({ id: 'ProviderModels' });
 
 const providerPreset = z
   .strictObject({

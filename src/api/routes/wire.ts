@@ -54,6 +54,7 @@ export const routeResponse = z
         state: z.enum(['active', 'resting', 'refused']),
         status: z.int().nullable().describe('The HTTP status with which the provider refused the credential.'),
         triedAgainAt: at.nullable(),
+        lastUsedAt: at.nullable().describe('null: this node has not used it since it started.'),
       }),
     ),
   })
@@ -82,12 +83,13 @@ export function routeToWire(
       ...account,
       triedAgainAt: instantToWire(probeAtMs),
     })),
-    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs }) => ({
+    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs, usedAtMs }) => ({
       name,
       file,
       state,
       status,
       triedAgainAt: instantToWire(triedAgainAtMs),
+      lastUsedAt: instantToWire(usedAtMs),
     })),
   });
 }

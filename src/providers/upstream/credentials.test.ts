@@ -62,7 +62,9 @@ describe('credentials of a provider', () => {
         state: 'refused',
         status: 401,
         triedAgainAtMs: NOW_MS + REFUSED_MS,
+        usedAtMs: null,
       });
+      assert.equal(keys.status('m', NOW_MS)[2]!.usedAtMs, NOW_MS);
       assert.equal(used(keys, 4, NOW_MS + REFUSED_MS - 1), 'a c a c');
       assert.equal(used(keys, 3, NOW_MS + REFUSED_MS), 'a b c');
       assert.equal(states(keys, NOW_MS + REFUSED_MS), 'active active active');

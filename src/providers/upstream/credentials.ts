@@ -13,6 +13,8 @@ export interface CredentialStatus {
   readonly state: 'active' | 'resting' | 'refused';
   readonly status: number | null;
   readonly triedAgainAtMs: number | null;
+  /** When a call was last sent with it; `null`: none since the start of the process. */
+  readonly usedAtMs: number | null;
 }
 
 export type CredentialCounts = { readonly [State in CredentialStatus['state']]: number };
@@ -20,6 +22,7 @@ export type CredentialCounts = { readonly [State in CredentialStatus['state']]: 
 interface CredentialState extends NamedCredential {
   refusal: { readonly status: number; readonly atMs: number } | null;
   cooldowns: Map<string, Cooldown>;
+  usedAtMs: number | null;
 }
 
 export class Credentials {
@@ -47,9 +50,9 @@ export class Credentials {
       // While credential files are being replaced, two files can briefly have the same content.
       if (this.#find(credential.value) !== undefined) continue;
       this.#onCredential(credential.value);
-      const cooldowns =
-        before.find(({ value }) => value === credential.value)?.cooldowns ?? new Map<string, Cooldown>();
-      this.#credentials.push({ ...credential, refusal: null, cooldowns });
+      const former = before.find(({ value }) => value === credential.value);
+      const cooldowns = former?.cooldowns ?? new Map<string, Cooldown>();
+      this.#credentials.push({ ...credential, refusal: null, cooldowns, usedAtMs: former?.usedAtMs ?? null });
     }
   }
 
@@ -63,16 +66,27 @@ export class Credentials {
   ): string | null {
     const isUsable = (credential: CredentialState): boolean =>
       !tried.includes(credential.value) && !isSkipped(credential, nowMs) && cooldownUntilMs(credential, model) <= nowMs;
-    const next =
-      session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
-    if (next !== undefined) return next.value;
+    let next = session === null || !this.isChoice ? this.#nextAround(isUsable) : this.#orderOf(session).find(isUsable);
+    next ??= this.#nextOfSkipped(model, tried, mayHaveCooldown, nowMs);
+    if (next === undefined) return null;
+    next.usedAtMs = nowMs;
+    return next.value;
+  }
+
+  /** A credential with a cooldown, or if all are refused, the one that was refused the longest time ago: it alone is tried. */
+  #nextOfSkipped(
+    model: string,
+    tried: readonly string[],
+    mayHaveCooldown: boolean,
+    nowMs: number,
+  ): CredentialState | undefined {
     const untried = this.#credentials.filter(({ value }) => !tried.includes(value));
     const accepted = untried.filter((credential) => !isSkipped(credential, nowMs));
     if (accepted.length > 0) {
-      return mayHaveCooldown ? firstBy(accepted, (credential) => cooldownUntilMs(credential, model)).value : null;
+      return mayHaveCooldown ? firstBy(accepted, (credential) => cooldownUntilMs(credential, model)) : undefined;
     }
     // If all credentials are refused, only the one with the oldest refusal is tried.
-    return tried.length > 0 ? null : firstBy(untried, ({ refusal }) => refusal!.atMs).value;
+    return tried.length > 0 ? undefined : firstBy(untried, ({ refusal }) => refusal!.atMs);
   }
 
   #nextAround(isUsable: (credential: CredentialState) => boolean): CredentialState | undefined {
@@ -120,6 +134,7 @@ export class Credentials {
       value: inFile,
       refusal: null,
       cooldowns: new Map(),
+      usedAtMs: null,
     };
   }
 
@@ -142,14 +157,15 @@ export class Credentials {
 
   status(model: string, nowMs: number): CredentialStatus[] {
     return this.#credentials.map((credential) => {
-      const { name, file, refusal } = credential;
+      const { name, file, refusal, usedAtMs } = credential;
+      const facts = { name, file, usedAtMs };
       if (isSkipped(credential, nowMs)) {
         const triedAgainAtMs = refusal!.atMs + REFUSED_MS;
-        return { name, file, state: 'refused', status: refusal!.status, triedAgainAtMs };
+        return { ...facts, state: 'refused', status: refusal!.status, triedAgainAtMs };
       }
       const untilMs = cooldownUntilMs(credential, model);
-      if (untilMs > nowMs) return { name, file, state: 'resting', status: 429, triedAgainAtMs: untilMs };
-      return { name, file, state: 'active', status: null, triedAgainAtMs: null };
+      if (untilMs > nowMs) return { ...facts, state: 'resting', status: 429, triedAgainAtMs: untilMs };
+      return { ...facts, state: 'active', status: null, triedAgainAtMs: null };
     });
   }
 

@@ -1,129 +1,108 @@
-import { Fieldset, Group, MultiSelect, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { CatalogDialog } from '../../parts/catalog/catalog-dialog.tsx';
-import { fieldsOf } from '../../parts/catalog/catalog-value.ts';
+import { Fieldset, Group, NativeSelect, Stack } from '@mantine/core';
+import { type Fields, fieldsOf } from '../../parts/catalog/catalog-value.ts';
+import { EntryDialog, type EntryDialogProps, EntryName } from '../../parts/catalog/entry-dialog.tsx';
 import { PriceFields } from '../../parts/catalog/price-fields.tsx';
-import { type PriceDraft, priceDraft } from '../../parts/catalog/price-lists.ts';
+import { GROUP_TABLES } from '../../parts/catalog/price-keys.ts';
+import { groupPrices } from '../../parts/catalog/price-lists.ts';
+import { type SettingField, SettingFields } from '../../parts/catalog/setting-fields.tsx';
+import { catalogTexts } from '../../parts/catalog/texts.ts';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
-import { CountField, YuanField } from '../../parts/forms/number-fields.tsx';
-import type { DialogProps } from '../../parts/forms/use-dialog.ts';
-import { useDraft } from '../../parts/forms/use-draft.ts';
+import { useEntry } from '../../parts/catalog/use-entry.ts';
 import { DimmedText, SmallButton } from '../../parts/small.ts';
 import { useTexts } from '../../text/language.tsx';
-import { groupDraft, groupEdits, isFactor, newGroup } from './group-draft.ts';
 import { groupsTexts } from './texts.ts';
 
-interface GroupDialogProps extends DialogProps {
-  readonly catalog: Catalog;
+interface GroupDialogProps extends EntryDialogProps {
   /** `null`: a new group. */
   readonly id: string | null;
 }
 
-export function GroupDialog({ id, catalog, ...dialog }: GroupDialogProps) {
+/** Members in the order of the text. */
+const NEW_GROUP = { name: '', models: [], providers: [], priceFactorBasisPoints: '', prices: {} };
+
+export function GroupDialog({ id, catalog, onClose }: GroupDialogProps) {
   const text = useTexts(groupsTexts);
-  const { groups, models, providers } = catalog.value;
-  const fields = groups[id ?? ''] ?? {};
-  const [draft, field, , opened] = useDraft(() => groupDraft(id ?? '', fields), dialog.isOpen);
-  const problem = (): string | null => {
-    if (id === null && Object.hasOwn(groups, draft.id)) return text.taken;
-    const isRight = draft.factor === opened.factor || draft.factor === '' || isFactor(draft.factor);
-    return isRight ? null : text.factorWrong;
-  };
+  const words = useTexts(catalogTexts);
+  const { models, providers } = catalog.value;
+  const entry = useEntry(catalog, 'groups', id, NEW_GROUP);
+  const limit = (name: string, label: string, kind: 'count' | 'yuan'): SettingField => ({
+    setting: `limits.${name}`,
+    label,
+    kind,
+    placeholder: text.noLimit,
+  });
   return (
-    <CatalogDialog
-      {...dialog}
-      title={id === null ? text.add : text.editTitle(id)}
-      catalog={catalog}
-      problem={problem}
-      edits={() => (id === null ? newGroup(draft) : groupEdits(opened, draft))}
-    >
+    <EntryDialog catalog={catalog} onClose={onClose} entry={entry} title={id === null ? text.add : text.editTitle(id)}>
       <Stack>
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
-          {id === null && (
-            <TextInput
-              label={text.id}
-              description={text.idHint}
-              required
-              {...field('id')}
-              autoComplete="off"
-              spellCheck={false}
-            />
-          )}
-          <TextInput label={text.displayName} required {...field('name')} autoComplete="off" />
-          <TextInput
-            label={text.factor}
-            description={text.factorHint}
-            rightSection="%"
-            {...field('factor')}
-            inputMode="decimal"
-            autoComplete="off"
-          />
-          <MultiSelect
-            label={text.models}
-            placeholder={draft.models.length === 0 ? text.allModels : ''}
-            data={[...new Set([...Object.keys(models), ...draft.models])]}
-            value={[...draft.models]}
-            onChange={field('models').onChange}
-            searchable
-            clearable
-            hidePickedOptions
-          />
-          <MultiSelect
-            label={text.providers}
-            placeholder={draft.providers.length === 0 ? text.allProviders : ''}
-            data={[...new Set([...Object.keys(providers), ...draft.providers])]}
-            value={[...draft.providers]}
-            onChange={field('providers').onChange}
-            searchable
-            clearable
-            hidePickedOptions
-          />
-        </SimpleGrid>
+        <SettingFields
+          entry={entry}
+          fields={[
+            { setting: 'name', label: words.displayName, isRequired: true },
+            { setting: 'priceFactorBasisPoints', label: text.factor, description: text.factorHint, kind: 'percent' },
+            {
+              setting: 'models',
+              label: text.models,
+              placeholder: text.allModels,
+              kind: 'names',
+              options: Object.keys(models),
+            },
+            {
+              setting: 'providers',
+              label: text.providers,
+              placeholder: text.allProviders,
+              kind: 'names',
+              options: Object.keys(providers),
+            },
+          ]}
+        >
+          <EntryName entry={entry} label={words.id} hint={words.idHint} />
+        </SettingFields>
         <GroupPrices
-          prices={draft.prices}
-          onChange={field('prices').onChange}
-          stored={fieldsOf(fields.prices)}
-          catalog={catalog}
+          prices={fieldsOf(entry.value.prices)}
+          onChange={(prices) => entry.change({ prices })}
+          models={models}
         />
         <Fieldset legend={text.limits}>
-          <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm">
-            <CountField label={text.requestsPerMinute} placeholder={text.noLimit} {...field('requestsPerMinute')} />
-            <CountField label={text.tokensPerMinute} placeholder={text.noLimit} {...field('tokensPerMinute')} />
-            <YuanField label={text.dailySpendCap} placeholder={text.noLimit} {...field('dailySpendCapYuan')} />
-          </SimpleGrid>
+          <SettingFields
+            entry={entry}
+            columns={3}
+            fields={[
+              limit('requestsPerMinute', text.requestsPerMinute, 'count'),
+              limit('tokensPerMinute', text.tokensPerMinute, 'count'),
+              limit('dailySpendCapYuan', text.dailySpendCap, 'yuan'),
+            ]}
+          />
         </Fieldset>
       </Stack>
-    </CatalogDialog>
+    </EntryDialog>
   );
 }
 
-type Prices = { readonly [model: string]: PriceDraft };
-
 interface GroupPricesProps {
-  readonly prices: Prices;
-  readonly onChange: (prices: Prices) => void;
-  /** The prices in the text. */
-  readonly stored: { readonly [model: string]: unknown };
-  readonly catalog: Catalog;
+  /** By model. */
+  readonly prices: Fields;
+  readonly onChange: (prices: Fields) => void;
+  readonly models: Catalog['value']['models'];
 }
 
-function GroupPrices({ prices, onChange, stored, catalog }: GroupPricesProps) {
+function GroupPrices({ prices, onChange, models }: GroupPricesProps) {
   const text = useTexts(groupsTexts);
-  const { models } = catalog.value;
+  const priced = Object.entries(prices).filter(([, list]) => list !== undefined);
   return (
     <Fieldset legend={text.prices}>
       <Stack gap="md">
         <DimmedText>{text.pricesHint}</DimmedText>
-        {Object.entries(prices).map(([model, amounts]) => (
+        {priced.map(([model, list]) => (
           <Fieldset key={model} legend={text.pricesOf(model)}>
             <PriceFields
-              prices={amounts}
+              list={fieldsOf(list)}
               onChange={(next) => onChange({ ...prices, [model]: next })}
-              fields={fieldsOf(stored[model])}
+              tables={GROUP_TABLES}
             />
             <Group justify="flex-end" mt="xs">
               <SmallButton
                 aria-label={text.removePrices(model)}
-                onClick={() => onChange(Object.fromEntries(Object.entries(prices).filter(([name]) => name !== model)))}
+                onClick={() => onChange({ ...prices, [model]: undefined })}
               >
                 {text.remove}
               </SmallButton>
@@ -134,7 +113,7 @@ function GroupPrices({ prices, onChange, stored, catalog }: GroupPricesProps) {
           label={text.addPrices}
           value=""
           onChange={({ currentTarget: { value } }) =>
-            onChange({ ...prices, [value]: priceDraft(fieldsOf(models[value]?.price)) })
+            onChange({ ...prices, [value]: groupPrices(fieldsOf(models[value]?.price)) })
           }
           data={['', ...Object.keys(models).filter((model) => prices[model] === undefined)]}
           maw={320}

@@ -1,6 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
+import { percentOf } from '../../parts/basis-points.ts';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
+import { type Fields, fieldsOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
 import { RemoveButton } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
@@ -12,7 +14,6 @@ import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { groupDraft } from './group-draft.ts';
 import { GroupDialog } from './group-form.tsx';
 import { groupsTexts } from './texts.ts';
 
@@ -38,7 +39,7 @@ function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
       <Button leftSection={<PlusIcon />} onClick={open}>
         {text.add}
       </Button>
-      <GroupDialog id={null} catalog={catalog} {...dialog} />
+      {dialog.isOpen && <GroupDialog id={null} catalog={catalog} onClose={dialog.onClose} />}
     </>
   );
 }
@@ -46,7 +47,7 @@ function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
 function GroupTable({ catalog }: { readonly catalog: Catalog }) {
   const text = useTexts(groupsTexts);
   const margins = useMargins('group', useSession().billingTimezone);
-  const rows = Object.entries(catalog.value.groups).map(([id, fields]) => groupDraft(id, fields));
+  const rows = Object.entries(catalog.value.groups).map(([id, fields]) => rowOf(id, fields));
   if (rows.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
   return (
     <DataTable
@@ -62,12 +63,24 @@ function GroupTable({ catalog }: { readonly catalog: Catalog }) {
         },
         { header: text.models, cell: ({ models }) => models.join(text.comma) || text.allModels },
         { header: text.providers, cell: ({ providers }) => providers.join(text.comma) || text.allProviders },
-        { header: text.factor, isFigure: true, cell: ({ factor }) => `${factor || '100'}%` },
-        { header: text.prices, cell: ({ prices }) => Object.keys(prices).join(text.comma) || '–' },
+        { header: text.factor, isFigure: true, cell: ({ factor }) => factor },
+        { header: text.prices, cell: ({ priced }) => priced.join(text.comma) || '–' },
       ]}
       actions={catalog.canEdit && (({ id }) => <GroupActions id={id} catalog={catalog} />)}
     />
   );
+}
+
+function rowOf(id: string, { name, models, providers, prices, priceFactorBasisPoints }: Fields) {
+  const factor = textOf(priceFactorBasisPoints);
+  return {
+    id,
+    name: textOf(name),
+    models: textsOf(models),
+    providers: textsOf(providers),
+    factor: factor === '' ? '100%' : /^\d+$/.test(factor) ? `${percentOf(Number(factor))}%` : factor,
+    priced: Object.keys(fieldsOf(prices)),
+  };
 }
 
 function GroupActions({ id, catalog }: { readonly id: string; readonly catalog: Catalog }) {
@@ -78,7 +91,7 @@ function GroupActions({ id, catalog }: { readonly id: string; readonly catalog: 
       <SmallButton onClick={open} aria-label={text.editTitle(id)}>
         {text.edit}
       </SmallButton>
-      <GroupDialog id={id} catalog={catalog} {...dialog} />
+      {dialog.isOpen && <GroupDialog id={id} catalog={catalog} onClose={dialog.onClose} />}
       <RemoveButton catalog={catalog} section="groups" name={id} />
     </Group>
   );

@@ -1,279 +1,134 @@
-import {
-  ActionIcon,
-  Button,
-  Checkbox,
-  Fieldset,
-  Group,
-  MultiSelect,
-  NativeSelect,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
-import { PlusIcon, XIcon } from '@primer/octicons-react';
+import { Checkbox, Fieldset, NativeSelect, SimpleGrid, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
-import { CatalogDialog } from '../../parts/catalog/catalog-dialog.tsx';
-import { entryOf, fieldsOf } from '../../parts/catalog/catalog-value.ts';
+import { fieldsOf, listOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
+import { withValueAt } from '../../parts/catalog/edits.ts';
+import { EntryDialog, type EntryDialogProps, EntryName } from '../../parts/catalog/entry-dialog.tsx';
+import { ExampleCost } from '../../parts/catalog/example-cost.tsx';
 import { PriceFields } from '../../parts/catalog/price-fields.tsx';
-import { listAt, type PriceList, priceLists } from '../../parts/catalog/price-lists.ts';
+import { MODEL_TABLES } from '../../parts/catalog/price-keys.ts';
+import { SettingFields } from '../../parts/catalog/setting-fields.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
-import type { DialogProps } from '../../parts/forms/use-dialog.ts';
-import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
+import { type Entry, useEntry } from '../../parts/catalog/use-entry.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
-import {
-  type CopiedModel,
-  emptyRoute,
-  type ModelDraft,
-  modelDraft,
-  modelEdits,
-  newModel,
-  OPERATIONS,
-  type RouteDraft,
-} from './model-draft.ts';
+import { copyOfModel, listIn, newModel, OPERATIONS, priceListAt } from './model-entry.ts';
+import { RouteFields } from './route-fields.tsx';
 
-interface ModelDialogProps extends Pick<DialogProps, 'onClose'> {
-  readonly catalog: Catalog;
+interface ModelDialogProps extends EntryDialogProps {
   readonly name: string;
 }
 
 /** Mounted while it is open. */
-export function EditModelDialog({ name, catalog, onClose }: ModelDialogProps) {
+export function EditModelDialog({ name, ...dialog }: ModelDialogProps) {
   const text = useTexts(catalogModelsTexts);
-  const { zones } = useTimezone();
-  const [{ list, draft: stored }] = useState(() => storedModel(catalog, name, zones.billing));
-  const [draft, field] = useDraft(() => stored);
+  const entry = useEntry(dialog.catalog, 'models', name);
   return (
-    <CatalogDialog
-      isOpen
-      onClose={onClose}
-      title={text.editTitle(name)}
-      catalog={catalog}
-      problem={() => problemOf(draft, text)}
-      edits={() => modelEdits(stored, draft, list)}
-    >
-      <ModelFields draft={draft} field={field} list={list} catalog={catalog} />
-    </CatalogDialog>
+    <EntryDialog {...dialog} entry={entry} title={text.editTitle(name)} problem={() => problemOf(entry, text)}>
+      <ModelFields entry={entry} catalog={dialog.catalog} />
+    </EntryDialog>
   );
 }
 
-const NEW_LIST: PriceList = { path: [], from: null, fields: {} };
-
 /** Mounted while it is open. A name is that of the model to copy; empty for none. */
-export function NewModelDialog({ name: first, catalog, onClose }: ModelDialogProps) {
+export function NewModelDialog({ name: first, ...dialog }: ModelDialogProps) {
   const text = useTexts(catalogModelsTexts);
-  const { zones } = useTimezone();
-  const [copied, setCopied] = useState<CopiedModel | null>(() => copyOf(first));
-  const providers = Object.keys(catalog.value.providers);
-  const [draft, field, set] = useDraft(() => newDraft(copied, providers));
-  function copyOf(name: string): CopiedModel | null {
-    if (name === '') return null;
-    return {
-      ...storedModel(catalog, name, zones.billing),
-      fields: entryOf(catalog.state.text, 'models', name),
-    };
-  }
+  const { catalog } = dialog;
+  const [copied, setCopied] = useState(first);
+  const startOf = (name: string) =>
+    name === '' ? newModel(Object.keys(catalog.value.providers)) : copyOfModel(catalog.state.text, name);
+  const entry = useEntry(catalog, 'models', null, startOf(first));
   const copy = (name: string): void => {
-    const next = copyOf(name);
-    setCopied(next);
-    set({ ...newDraft(next, providers), name: draft.name });
+    setCopied(name);
+    entry.replace(startOf(name));
   };
-  const problem = (): string | null =>
-    Object.hasOwn(catalog.value.models, draft.name) ? text.taken : problemOf(draft, text);
   return (
-    <CatalogDialog
-      isOpen
-      onClose={onClose}
-      title={text.add}
-      catalog={catalog}
-      problem={problem}
-      edits={() => newModel(draft, copied)}
-    >
+    <EntryDialog {...dialog} entry={entry} title={text.add} problem={() => problemOf(entry, text)}>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
-        <TextInput label={text.name} required {...field('name')} autoComplete="off" spellCheck={false} data-autofocus />
+        <EntryName entry={entry} label={text.name} />
         <NativeSelect
           label={text.copyFrom}
-          value={copied?.draft.name ?? ''}
+          value={copied}
           onChange={({ currentTarget }) => copy(currentTarget.value)}
           data={[{ value: '', label: text.nothingToCopy }, ...Object.keys(catalog.value.models)]}
         />
       </SimpleGrid>
-      <ModelFields draft={draft} field={field} list={copied?.list ?? NEW_LIST} catalog={catalog} />
-    </CatalogDialog>
+      {/* Mounted again, because a copy replaces all values. */}
+      <ModelFields key={copied} entry={entry} catalog={catalog} />
+    </EntryDialog>
   );
 }
 
-function storedModel({ value }: Catalog, name: string, timezone: string) {
-  const fields = value.models[name] ?? {};
-  const list = listAt(priceLists(fieldsOf(fields.price)), Date.now(), timezone);
-  return { list, draft: modelDraft(name, fields, list) };
-}
-
-function newDraft(copied: CopiedModel | null, providers: readonly string[]): ModelDraft {
-  if (copied === null) {
-    const routes = [{ ...emptyRoute, provider: providers.length === 1 ? providers[0]! : '' }];
-    return { ...modelDraft('', {}, NEW_LIST), operations: ['chat'], routes };
-  }
-  return { ...copied.draft, name: '', displayName: '', aliases: [] };
-}
-
-function problemOf({ operations, routes }: ModelDraft, text: (typeof catalogModelsTexts)['en']): string | null {
-  if (operations.length === 0) return text.operationNeeded;
-  return routes.length === 0 ? text.routeNeeded : null;
+function problemOf({ value }: Entry, text: (typeof catalogModelsTexts)['en']): string | null {
+  if (textsOf(value.operations).length === 0) return text.operationNeeded;
+  return listOf(value.routes).length === 0 ? text.routeNeeded : null;
 }
 
 interface ModelFieldsProps {
-  readonly draft: ModelDraft;
-  readonly field: FieldOf<ModelDraft>;
-  readonly list: PriceList;
+  readonly entry: Entry;
   readonly catalog: Catalog;
 }
 
-function ModelFields({ draft, field, list, catalog }: ModelFieldsProps) {
+function ModelFields({ entry, catalog }: ModelFieldsProps) {
   const text = useTexts(catalogModelsTexts);
   const operationName = useOperationName();
-  const listed = field('isListed');
+  const { zones } = useTimezone();
+  // While the form is open, another list must not take its place.
+  const [list] = useState(() => priceListAt(entry.value, Date.now(), zones.billing));
   return (
     <Stack>
       <Fieldset legend={text.names}>
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <TextInput label={text.displayName} {...field('displayName')} autoComplete="off" />
-          <TagsInput
-            label={text.aliases}
-            description={text.aliasesHint}
-            value={[...draft.aliases]}
-            onChange={field('aliases').onChange}
-            acceptValueOnBlur
-          />
-          <TextInput label={text.manufacturer} {...field('manufacturer')} autoComplete="off" />
-          <TextInput label={text.description} {...field('description')} autoComplete="off" />
-          <TextInput
-            label={text.contextLength}
-            description={text.contextHint}
-            {...field('contextLength')}
-            autoComplete="off"
-          />
-          <TextInput
-            label={text.maxOutputTokens}
-            description={text.outputHint}
-            {...field('maxOutputTokens')}
-            autoComplete="off"
-          />
-        </SimpleGrid>
+        <SettingFields
+          entry={entry}
+          fields={[
+            { setting: 'displayName', label: text.displayName },
+            { setting: 'aliases', label: text.aliases, description: text.aliasesHint, kind: 'names' },
+            { setting: 'manufacturer', label: text.manufacturer },
+            { setting: 'description', label: text.description },
+            { setting: 'contextLength', label: text.contextLength, description: text.contextHint },
+            { setting: 'maxOutputTokens', label: text.maxOutputTokens, description: text.outputHint },
+          ]}
+        />
       </Fieldset>
-      <MultiSelect
-        label={text.operations}
-        withAsterisk
-        data={[...new Set([...OPERATIONS, ...draft.operations])].map((value) => ({
-          value,
-          label: operationName(value),
-        }))}
-        value={[...draft.operations]}
-        onChange={field('operations').onChange}
-        hidePickedOptions
+      <SettingFields
+        entry={entry}
+        columns={1}
+        fields={[
+          {
+            setting: 'operations',
+            label: text.operations,
+            kind: 'names',
+            options: OPERATIONS.map((value) => ({ value, label: operationName(value) })),
+            isRequired: true,
+          },
+        ]}
       />
       <Checkbox
         label={text.isListed}
-        checked={listed.value}
-        onChange={({ currentTarget }) => listed.onChange(currentTarget.checked)}
+        checked={textOf(entry.value.listed) !== 'false'}
+        onChange={({ currentTarget }) => entry.change({ listed: currentTarget.checked ? '' : false })}
       />
       <Fieldset legend={list.from === null ? text.firstPrice : `${text.priceInForce} · ${text.from(list.from)}`}>
-        <PriceFields prices={draft.prices} onChange={field('prices').onChange} fields={list.fields} />
+        <Stack gap="sm">
+          <PriceFields
+            list={listIn(entry.value, list)}
+            onChange={(next) => entry.replace(withValueAt(entry.value, list.path, next))}
+            tables={MODEL_TABLES}
+            elsewhere={ELSEWHERE}
+          />
+          <ExampleCost catalog={catalog} entry={entry} />
+        </Stack>
       </Fieldset>
-      <Routes
-        routes={draft.routes}
-        onChange={field('routes').onChange}
+      <RouteFields
+        routes={listOf(entry.value.routes).map(fieldsOf)}
+        onChange={(routes) => entry.change({ routes })}
         providers={Object.keys(catalog.value.providers)}
-        modelName={draft.name}
+        modelName={entry.name}
       />
     </Stack>
   );
 }
 
-interface RoutesProps {
-  readonly routes: readonly RouteDraft[];
-  readonly onChange: (routes: readonly RouteDraft[]) => void;
-  readonly providers: readonly string[];
-  readonly modelName: string;
-}
-
-function Routes({ routes, onChange, providers, modelName }: RoutesProps) {
-  const text = useTexts(catalogModelsTexts);
-  return (
-    <Fieldset legend={text.routes}>
-      <Stack gap="md">
-        {routes.map((route, at) => {
-          const change = (changed: Partial<RouteDraft>) =>
-            onChange(routes.map((each, index) => (index === at ? { ...each, ...changed } : each)));
-          const number = String(at + 1);
-          return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: routes have no names
-            <Group key={at} gap="xs" align="flex-end" role="group" aria-label={text.routeOf(number)}>
-              <NativeSelect
-                label={text.provider}
-                required
-                value={route.provider}
-                onChange={({ currentTarget }) => change({ provider: currentTarget.value })}
-                data={['', ...new Set([...providers, ...(route.provider === '' ? [] : [route.provider])])]}
-                style={{ flex: '1 1 130px' }}
-              />
-              <TextInput
-                label={text.providerModel}
-                required
-                placeholder={modelName}
-                value={route.model}
-                onChange={({ currentTarget }) => change({ model: currentTarget.value.trim() })}
-                autoComplete="off"
-                spellCheck={false}
-                style={{ flex: '2 1 180px' }}
-              />
-              <TextInput
-                label={text.priority}
-                title={text.priorityHint}
-                placeholder="0"
-                value={route.priority}
-                onChange={({ currentTarget }) => change({ priority: currentTarget.value.trim() })}
-                inputMode="numeric"
-                autoComplete="off"
-                style={{ flex: '0 1 80px' }}
-              />
-              <TextInput
-                label={text.weight}
-                title={text.weightHint}
-                placeholder="1"
-                value={route.weight}
-                onChange={({ currentTarget }) => change({ weight: currentTarget.value.trim() })}
-                inputMode="numeric"
-                autoComplete="off"
-                style={{ flex: '0 1 80px' }}
-              />
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="lg"
-                aria-label={text.removeRoute(number)}
-                onClick={() => onChange(routes.filter((_, index) => index !== at))}
-              >
-                <XIcon />
-              </ActionIcon>
-            </Group>
-          );
-        })}
-        <Button
-          variant="subtle"
-          size="compact-sm"
-          leftSection={<PlusIcon />}
-          onClick={() =>
-            onChange([...routes, { ...emptyRoute, provider: providers.length === 1 ? providers[0]! : '' }])
-          }
-          style={{ alignSelf: 'flex-start' }}
-        >
-          {text.addRoute}
-        </Button>
-      </Stack>
-    </Fieldset>
-  );
-}
+/** Members that the form of later prices shows. */
+const ELSEWHERE = ['later', 'from'];

@@ -22,6 +22,7 @@ import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
+import { FromProviderDialog } from './from-provider.tsx';
 import { LaterPricesDialog } from './later-prices.tsx';
 import { EditModelDialog, NewModelDialog } from './model-form.tsx';
 
@@ -41,7 +42,7 @@ interface ModelRow {
 }
 
 interface Action {
-  readonly kind: 'edit' | 'new' | 'later' | 'remove';
+  readonly kind: 'edit' | 'new' | 'offers' | 'later' | 'remove';
   readonly name: string;
 }
 
@@ -54,9 +55,14 @@ export function CatalogModelsPage() {
       mayOperate={mayOperate}
       lead={text.lead}
       actions={() => (
-        <Button leftSection={<PlusIcon />} onClick={() => setAction({ kind: 'new', name: '' })}>
-          {text.add}
-        </Button>
+        <>
+          <Button variant="default" onClick={() => setAction({ kind: 'offers', name: '' })}>
+            {text.fromProvider}
+          </Button>
+          <Button leftSection={<PlusIcon />} onClick={() => setAction({ kind: 'new', name: '' })}>
+            {text.add}
+          </Button>
+        </>
       )}
     >
       {(catalog) => (
@@ -79,6 +85,7 @@ function ModelAction({ kind, ...dialog }: ModelActionProps) {
   const { name, catalog, onClose } = dialog;
   if (kind === 'edit') return <EditModelDialog {...dialog} />;
   if (kind === 'new') return <NewModelDialog {...dialog} />;
+  if (kind === 'offers') return <FromProviderDialog {...dialog} />;
   if (kind === 'later') return <LaterPricesDialog {...dialog} />;
   return (
     <CatalogDialog

@@ -38,7 +38,7 @@ function NewPlanButton({ catalog }: { readonly catalog: Catalog }) {
       <Button leftSection={<PlusIcon />} onClick={open}>
         {text.add}
       </Button>
-      <PlanDialog id={null} catalog={catalog} {...dialog} />
+      {dialog.isOpen && <PlanDialog id={null} catalog={catalog} onClose={dialog.onClose} />}
     </>
   );
 }
@@ -76,7 +76,7 @@ function PlanCard({ id, plan, catalog }: PlanCardProps) {
       <SmallButton onClick={open} aria-label={text.editTitle(id)}>
         {text.edit}
       </SmallButton>
-      <PlanDialog id={id} catalog={catalog} {...dialog} />
+      {dialog.isOpen && <PlanDialog id={id} catalog={catalog} onClose={dialog.onClose} />}
       <RemoveButton catalog={catalog} section="plans" name={id} />
     </>
   );

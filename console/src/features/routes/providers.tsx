@@ -16,11 +16,12 @@ import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { credentialsOf } from './provider-draft.ts';
+import { credentialsOf } from './credential-draft.ts';
 import { useProviderFigures } from './provider-figures.tsx';
 import { EditProviderDialog, NewProviderDialog } from './provider-form.tsx';
 import { ProviderTestButton } from './provider-test.tsx';
 import { providersTexts } from './providers-texts.ts';
+import { CredentialStates } from './route-state.tsx';
 
 export function ProvidersPage() {
   const text = useTexts(providersTexts);
@@ -44,7 +45,7 @@ function NewProviderButton({ catalog }: { readonly catalog: Catalog }) {
       <Button leftSection={<PlusIcon />} onClick={open}>
         {text.add}
       </Button>
-      <NewProviderDialog catalog={catalog} {...dialog} />
+      {dialog.isOpen && <NewProviderDialog catalog={catalog} onClose={dialog.onClose} />}
     </>
   );
 }
@@ -85,7 +86,15 @@ function ProviderTable({ catalog }: { readonly catalog: Catalog }) {
     { header: text.name, cell: ({ id }) => id },
     { header: text.protocol, cell: ({ protocol }) => protocol },
     { header: text.address, cell: ({ address }) => <span style={{ overflowWrap: 'anywhere' }}>{address}</span> },
-    { header: text.credentials, isFigure: true, cell: ({ credentials }) => format.count(credentials) },
+    {
+      header: text.credentials,
+      cell: ({ id, credentials }) => (
+        <>
+          {format.count(credentials)}
+          <CredentialStates provider={id} />
+        </>
+      ),
+    },
     { header: text.models, cell: ({ models }) => <ModelNames models={models} /> },
     { header: text.failedToday, isFigure: true, cell: ({ id }) => failedOf(id) },
     {
@@ -132,7 +141,7 @@ function ProviderActions({ id, models, catalog }: ProviderActionsProps) {
           <SmallButton onClick={open} aria-label={text.editProvider(id)}>
             {text.edit}
           </SmallButton>
-          <EditProviderDialog name={id} catalog={catalog} {...dialog} />
+          {dialog.isOpen && <EditProviderDialog name={id} catalog={catalog} onClose={dialog.onClose} />}
           <RemoveButton catalog={catalog} section="providers" name={id} />
         </>
       )}

@@ -1,6 +1,10 @@
 import { Badge, Group, Text } from '@mantine/core';
+import { useRead } from '../../api/queries.ts';
 import type { Route } from '../../api/types.ts';
+import { Instant } from '../../parts/figures.tsx';
+import { SmallText } from '../../parts/small.ts';
 import { useTexts } from '../../text/language.tsx';
+import { worstStates } from './credential-states.ts';
 import { routesTexts } from './texts.ts';
 
 const COLORS = { closed: 'teal', open: 'red', probing: 'yellow', off: 'gray' } as const;
@@ -34,5 +38,41 @@ export function Credentials({ route: { credentials } }: { readonly route: Route 
       {name}: {text.credentialStates[state]}
       {status !== null && ` (${status})`}
     </Text>
+  ));
+}
+
+interface CredentialStatesProps {
+  readonly provider: string;
+  /** One credential of the provider; by default all, with their names. */
+  readonly credential?: string;
+}
+
+/** The states of credentials over all routes of a provider, and when they were last used. */
+export function CredentialStates({ provider, credential }: CredentialStatesProps) {
+  const text = useTexts(routesTexts);
+  const { data } = useRead('GET /admin/v1/routes', {}, { isLive: true });
+  const states = worstStates(data?.data ?? [], provider).filter(
+    ({ name }) => credential === undefined || name === credential,
+  );
+  return states.map(({ name, state, status, triedAgainAt, lastUsedAt }) => (
+    <SmallText key={name} component="div">
+      {credential === undefined && `${name}${text.colon}`}
+      <Text span inherit {...(state === 'active' ? {} : { fw: 600, c: 'red' })}>
+        {text.credentialStates[state]}
+        {status !== null && ` (${status})`}
+      </Text>
+      {triedAgainAt !== null && (
+        <>
+          {' · '}
+          {text.triedAgain}
+          {text.colon}
+          <Instant at={triedAgainAt} />
+        </>
+      )}
+      {' · '}
+      {text.lastUsed}
+      {text.colon}
+      {lastUsedAt === null ? text.notSinceStart : <Instant at={lastUsedAt} />}
+    </SmallText>
   ));
 }

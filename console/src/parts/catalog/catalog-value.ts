@@ -33,8 +33,12 @@ function parsed(text: string, schema: 'failsafe' | 'core'): Fields {
   return fieldsOf(parse(text, { schema, uniqueKeys: false, logLevel: 'silent' }));
 }
 
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isFields(value) ? value : {};
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -1,16 +1,12 @@
 import { dayStart, isDay } from '../days.ts';
-import { type Fields, fieldsOf, listOf, textOf } from './catalog-value.ts';
-import type { CatalogEdit } from './edits.ts';
-import { edited } from './edits.ts';
-import { PRICE_KEYS } from './price-keys.ts';
-
-/** Amounts by price key, as entered. A key without an amount is a field without input. */
-export type PriceDraft = { readonly [key: string]: string };
+import { type Fields, fieldsOf, isFields, listOf, textOf } from './catalog-value.ts';
+import type { EditPath } from './edits.ts';
+import { PRICE_KEYS, type PriceTable, TOKEN_PRICE_KEYS } from './price-keys.ts';
 
 /** A price list of a model: the first one, or one that applies from a day on. */
 export interface PriceList {
   /** Below the price of the model. */
-  readonly path: CatalogEdit['path'];
+  readonly path: EditPath;
   /** As in the text; `null` for the first list. */
   readonly from: string | null;
   readonly fields: Fields;
@@ -45,33 +41,67 @@ export function listsAfter(lists: readonly PriceList[], nowMs: number, timezone:
 
 const USUAL_KEYS = ['input', 'cachedInput', 'output'];
 
-/** The amounts of a list, with a field for each usual price of a list of tokens. */
-export function priceDraft(fields: Fields): PriceDraft {
-  const isToken = fields.input !== undefined || PRICE_KEYS.every((key) => fields[key] === undefined);
-  return Object.fromEntries(
-    PRICE_KEYS.filter((key) => isAmount(fields[key]) || (isToken && USUAL_KEYS.includes(key))).map((key) => [
-      key,
-      textOf(fields[key]),
-    ]),
+/** The amounts that a form shows: those of the list, and the usual prices of a list of tokens. An empty amount is a field without input. */
+export function amountKeys(list: Fields): string[] {
+  const isToken = list.input !== undefined || PRICE_KEYS.every((key) => list[key] === undefined);
+  return PRICE_KEYS.filter(
+    (key) => isAmount(list[key]) || (isToken && USUAL_KEYS.includes(key) && list[key] === undefined),
   );
 }
 
-/** The members of a list that are not one amount: prices by length, time of day and so on. */
-export function otherKeys(fields: Fields): string[] {
-  const isPrice = (key: string): boolean => PRICE_KEYS.some((each) => each === key);
-  return Object.keys(fields).filter((key) => !isPrice(key) || !isAmount(fields[key]));
+/** The amounts of token prices in a list. Prices that replace it, such as those above an input length, must have the same keys. */
+export function tokenPrices(list: Fields): Fields {
+  return Object.fromEntries(
+    TOKEN_PRICE_KEYS.filter((key) => isAmount(list[key]) && list[key] !== '').map((key) => [key, list[key]]),
+  );
+}
+
+/** The tables of a list that a form shows, out of those that it knows. */
+export function shownTables(list: Fields, known: readonly PriceTable[]): PriceTable[] {
+  return known.filter((table) => (table === 'perImage' ? isFlat(list.perImage) : isFields(list[table])));
+}
+
+/** The tables that can be added to a list. Two tables that replace the same prices would contradict each other. */
+export function addableTables(list: Fields, known: readonly PriceTable[]): PriceTable[] {
+  const isFree = (table: string): boolean => list[table] === undefined;
+  return known.filter(
+    (table) =>
+      isFree(table) &&
+      (table !== 'thinking' || isFree('outputAbove')) &&
+      (table !== 'outputAbove' || isFree('thinking')),
+  );
+}
+
+/** A table of images by quality and size has tables in it, and has no form. */
+function isFlat(table: unknown): boolean {
+  return isFields(table) && Object.values(table).every(isAmount);
 }
 
 function isAmount(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-export function priceEdits(path: CatalogEdit['path'], before: PriceDraft, after: PriceDraft): CatalogEdit[] {
-  return Object.entries(after).flatMap(([key, amount]) => edited([...path, key], before[key] ?? '', amount));
+/** A new table of prices, with the prices of the list that it replaces. */
+export function newTable(table: PriceTable, list: Fields, timezone: string): Fields {
+  const prices = tokenPrices(list);
+  switch (table) {
+    case 'above':
+    case 'outputAbove':
+      return { '': prices };
+    case 'thinking':
+      return prices;
+    case 'timeOfDay': {
+      const { timeOfDay: _timeOfDay, later: _later, from: _from, official: _official, ...lists } = list;
+      return { id: 'day', timezone, peak: { hours: ['09:00-21:00'], ...lists }, offPeak: lists };
+    }
+    case 'official':
+      return { input: '', output: '', discountBasisPoints: '' };
+    default:
+      return { '': '' };
+  }
 }
 
-/** A list with other amounts; all else stays. */
-export function withPrices(fields: Fields, prices: PriceDraft): Fields {
-  const rest = Object.entries(fields).filter(([key]) => !Object.hasOwn(prices, key));
-  return Object.fromEntries([...Object.entries(prices).filter(([, amount]) => amount !== ''), ...rest]);
+/** The prices of a model as those of a group. */
+export function groupPrices({ later: _later, official: _official, ...list }: Fields): Fields {
+  return list;
 }

@@ -2,13 +2,13 @@ import { useTexts } from '../../text/language.tsx';
 import { useDialog } from '../forms/use-dialog.ts';
 import { SmallButton } from '../small.ts';
 import { CatalogDialog } from './catalog-dialog.tsx';
-import type { CatalogValue } from './catalog-value.ts';
 import { catalogTexts } from './texts.ts';
 import type { Catalog } from './use-catalog.ts';
+import type { NamedSection } from './use-entry.ts';
 
 interface RemoveButtonProps {
   readonly catalog: Catalog;
-  readonly section: Exclude<keyof CatalogValue, 'billing'>;
+  readonly section: NamedSection;
   readonly name: string;
 }
 
