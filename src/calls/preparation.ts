@@ -214,7 +214,7 @@ function restoredModel(continuedState: Continuation['continuedState'], operation
 }
 
 /**
- * Checks that everything which the request asks for has a price. Tools in its list need none, because agents list them in every request.
+ * Checks that everything the request asks for has a price. Tools need no price: agents list their tools in every request.
  * @throws GatewayError `invalidRequest` with the request field that has no price
  */
 function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {

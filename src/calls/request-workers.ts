@@ -37,9 +37,9 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /**
- * Maximum body size read in the serving thread (`here`) and by the quick threads (`quick`). In the worst case, scanning takes 60 ns per
- * byte, or 140 ns if every name is escaped, and parsing and checking takes 250 ns. So a body blocks calls for at most 4 to 9 ms, and the
- * quick threads for 60 to 150 ms. Common text takes 1 to 10 ns per byte.
+ * Maximum size of a body that is read in the serving thread (`here`) or in a quick thread (`quick`). So a body blocks the serving thread
+ * for at most 4 to 9 ms, and a quick thread for at most 60 to 150 ms. Scanning takes at most 60 ns per byte, or 140 ns if every name is
+ * escaped. Parsing and checking takes at most 250 ns. Common text takes 1 to 10 ns.
  */
 const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly here: number; readonly quick: number }>> =
   {

@@ -15,7 +15,7 @@ export class Changed {
   }
 }
 
-/** Reduces long lists and records: what was before, to removed items; what is after, to added ones. */
+/** Shortens the long lists and records in two values to the items and members that the other value does not have. */
 export function differenceOf(before: unknown, after: unknown): [unknown, unknown] {
   return isRecord(before) && isRecord(after) ? membersOf(before, after) : [before, after];
 }

@@ -27,7 +27,7 @@ interface ConfigProblem {
 export class ConfigError extends ForeseenError {
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
-  /** Credential files that the configuration names. If one of them changes, it may become valid. */
+  /** Credential files that the configuration names. If one of these files changes, the configuration may become valid. */
   readonly files: readonly string[];
 
   constructor(file: string, problems: readonly ConfigProblem[], files: readonly string[] = []) {

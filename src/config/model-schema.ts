@@ -49,7 +49,7 @@ const UNIT_PRICES: Readonly<Record<MillionPriceKey | OnePriceKey, string>> = {
   perWebFetch: 'One web page fetched by the provider.',
   perFileSearch: 'One file search by the provider.',
   perCodeExecution: 'One code execution by the provider.',
-  perContainer: 'One container of the provider.',
+  perContainer: 'One container in which the provider runs code.',
   perToolUse: 'One use of any other tool that the provider runs.',
 };
 

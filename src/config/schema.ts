@@ -48,8 +48,8 @@ export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig }
  */
 
 const MOUNT_TEXTS: Readonly<Record<ProtocolName, string>> = {
-  chat: 'Names of the chat family in headers and the catalog. The first of several is canonical.',
-  messages: 'Names of the messages family in paths, headers and the catalog. The first of several is canonical.',
+  chat: 'Names of the chat protocol in headers and the catalog. The catalog uses only the first name.',
+  messages: 'Names of the messages protocol in paths, headers and the catalog. The catalog uses only the first name.',
 };
 
 const server = section({
@@ -79,7 +79,7 @@ const server = section({
   messagesContext: oneOf(['coding', 'balance'])
     .default('coding')
     .describe(
-      'Whether calls to `/NAME/v1/messages`, where NAME is a name of the messages family, use the Coding Plan or the balance.',
+      'Whether calls to `/NAME/v1/messages`, where NAME is a name of the messages protocol, use the Coding Plan or the balance.',
     ),
   cors: section({
     origins: corsOrigins

@@ -36,7 +36,7 @@ function toolWarnings(id: string, model: ModelConfig): ConfigWarning[] {
     const missing = keys.filter((key) => prices[key] === undefined);
     if (missing.length === 0) return [];
     const message =
-      'These tools of the provider have no price, so their use is not charged ("0" declares them free): ' +
+      'The provider can run tools that are not charged, because their prices are missing. If a tool is free, set "0": ' +
       `${missing.join(', ')}.`;
     return [{ key: `models.${id}.${path}`, message }];
   });

@@ -10,8 +10,8 @@ import type {
 import type { Home } from './homes.ts';
 
 /**
- * Connection types with a mark for the home of their tables (docs/decisions/0060-homes-of-tables.md). So a connection of the wrong home
- * does not compile in a store. A value without this mark, such as a test's single database, is accepted as either.
+ * The home of a table is the directory or the partitions (docs/decisions/0060-homes-of-tables.md). These types of connections state a home:
+ * a store does not compile with a connection to the other home. A type that states no home, such as that of a test, is always accepted.
  */
 declare const HOME: unique symbol;
 

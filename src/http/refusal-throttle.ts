@@ -9,8 +9,9 @@ export const REFUSALS_PER_SECOND = 100;
 const RATE = { burst: REFUSALS_PER_SECOND, everyMs: 1_000 / REFUSALS_PER_SECOND };
 /** Maximum delay of a refusal, and how long the same refusal is repeated from memory. */
 export const HELD_MS_MAX = 1_000;
-/** Maximum number of delayed refusals of one subject; the next one is that of all. Others are sent at once and close the connection. */
+/** Maximum number of delayed refusals of one subject. Further refusals are sent at once and close the connection. */
 const HELD_MAX_EACH = 500;
+/** Maximum number of delayed refusals of all subjects. */
 const HELD_MAX = 2_000;
 /** Maximum number of remembered subjects. Above it, the one with the oldest refusal is forgotten. */
 const SUBJECTS_MAX = 10_000;

@@ -24,7 +24,7 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
     if (current === null) return;
     try {
       const result = await sendOneMail(current, { to, ...linkText(link), id: null }, stopping.signal);
-      // Without the link and the address, which must not be in the log.
+      // The log must not contain the link or the address.
       if (result.outcome === 'failed') logger.warn({ kind: link.kind, reason: result.error }, NOT_SENT);
     } catch (error) {
       if (!stopping.signal.aborted) logger.warn({ kind: link.kind, err: error }, NOT_SENT);

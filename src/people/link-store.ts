@@ -147,9 +147,9 @@ interface NewLink {
   readonly id: string;
   readonly tokenHash: Buffer;
   readonly createdBy: string;
-  /** User who created the link, which is valid only while the user may create it; `null`: none. */
+  /** The user who created the link; `null`: no user. The link stops working when this user may no longer create such a link. */
   readonly createdByUserId: string | null;
-  /** Token that created the link, which is valid until the token ends; `null`: none. */
+  /** The token that created the link; `null`: no token. The link stops working when this token ends. */
   readonly createdByTokenId: string | null;
   readonly at: Date;
   readonly expiresAt: Date;

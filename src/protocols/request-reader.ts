@@ -46,7 +46,7 @@ export function readContent(json: JsonReader, demand: ContentDemand): void {
   new RequestReader(json, NO_TABLE, demand).content(Reads.content);
 }
 
-/** The provider tool that is being read: the setting that allows its unknown members, and its depth in the path. */
+/** The tool or object that is being read. `name`: the setting that allows its unknown members; `depth`: its depth in the path. */
 interface Within {
   readonly name: string;
   readonly depth: number;

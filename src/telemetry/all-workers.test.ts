@@ -10,10 +10,10 @@ const SILENT: WorkerReadiness = { isReady: false, detail: [] };
 describe('readiness of all workers', () => {
   for (const [what, workers, isReady, detail] of [
     ['all are', [READY, READY], true, []],
-    ['one is not running', [READY, 'absent'], false, ['Worker 2: It is not running.']],
-    ['one hangs', ['late', READY], false, ['Worker 1: It does not respond.']],
-    ['one has no database', [READY, SILENT], false, ['Worker 2: It takes no calls.']],
-    ['none has a database', [SILENT, SILENT], false, ['It takes no calls.']],
+    ['one is not running', [READY, 'absent'], false, ['Worker 2: The process is not running.']],
+    ['one hangs', ['late', READY], false, ['Worker 1: The process does not respond.']],
+    ['one has no database', [READY, SILENT], false, ['Worker 2: The process is not ready for calls.']],
+    ['none has a database', [SILENT, SILENT], false, ['The process is not ready for calls.']],
     ['all stop', [STOPPING, STOPPING], false, ['It stops.']],
     ['a warning of all workers appears once', [SKEWED, SKEWED], true, ['The clock is wrong.']],
     [

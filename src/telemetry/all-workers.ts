@@ -100,7 +100,7 @@ export function readinessOfAll(workers: readonly (readonly [number: number, Work
 }
 
 function detailOf(worker: WorkerReadiness): readonly string[] {
-  if (worker === 'absent') return ['It is not running.'];
-  if (worker === 'late') return ['It does not respond.'];
-  return worker.isReady || worker.detail.length > 0 ? worker.detail : ['It takes no calls.'];
+  if (worker === 'absent') return ['The process is not running.'];
+  if (worker === 'late') return ['The process does not respond.'];
+  return worker.isReady || worker.detail.length > 0 ? worker.detail : ['The process is not ready for calls.'];
 }

@@ -70,7 +70,7 @@ export const servingMetrics: readonly NodeMetric[] = [
     value: ({ connections }) => connections.max,
   }),
   ofNode.sum('faregate_refusals_delayed', 'requests', {
-    help: 'Number of refused requests whose response is delayed, because their account or address is refused too often.',
+    help: 'Number of error responses that are being delayed, because their account or client address causes too many of them.',
     value: ({ refusalsDelayed }) => refusalsDelayed,
   }),
   {

@@ -98,7 +98,7 @@ export const OF_PARTITION = {
   subscription_requests: readByAccount('subscription_requests', 't.idempotency_key'),
   plan_periods: readByAccount('plan_periods', 't.subscription_id, t.starts_at'),
   continuation_keys: readByAccount('continuation_keys', 't.key'),
-  /** Without the claims of calls in flight. */
+  /** Only responses of settled calls. */
   stored_responses: readByAccount('stored_responses', 't.key_id, t.idempotency_key', { where: 'where t.is_valid' }),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;
 

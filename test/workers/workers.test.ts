@@ -146,7 +146,7 @@ describe('a gateway with two workers', { timeout: 300_000 }, () => {
       const ready = await askOnce(`${g.metricsUrl}/readyz`);
       assert.deepEqual(
         [ready.status, JSON.parse(ready.text)],
-        [503, { status: 'not ready', detail: ['Worker 2: It does not respond.'] }],
+        [503, { status: 'not ready', detail: ['Worker 2: The process does not respond.'] }],
       );
       const metrics = await metricsAt(g.metricsUrl);
       assert.equal(metrics.sum('faregate_workers_reporting'), 1);

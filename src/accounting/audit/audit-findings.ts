@@ -50,7 +50,7 @@ const INVARIANTS = {
   'coding-charges': 'a coding call has no charge',
   'ended-reservations': 'an ended call has no reservation',
   vouchers:
-    'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption',
+    'every redeemed voucher has a matching ledger entry or subscription, and every entry or subscription from a voucher has a matching redemption',
   'usage-sums': 'usage sums match the charges and refunds of the ledger',
 } as const;
 

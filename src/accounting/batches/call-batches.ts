@@ -106,7 +106,7 @@ export function createCallBatches(dependencies: CallBatchDependencies) {
   return {
     admissions: batcherOf<ReservationRequest, Admission>(batches, 'admission'),
     ends: batcherOf<SettlementRecord, EndResult>(batches, 'end'),
-    /** Ends of calls for which nobody waits, such as those from a journal. Their batches have no time limit. */
+    /** Like `ends`, for records whose result no caller awaits, such as those from a journal. These batches have no time limit. */
     lateEnds: batcherOf<SettlementRecord, EndResult>(late, 'end'),
   };
 }

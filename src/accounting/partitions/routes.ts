@@ -18,7 +18,7 @@ export interface KnownPartitions {
   note(accountId: string, partition: number): void;
 }
 
-/** Maximum number of remembered accounts: more than cached keys (`accounts/principals.ts`), so that calls with those need no query. */
+/** Maximum number of remembered accounts: more than cached keys (`accounts/principals.ts`), so that calls with cached keys need no query. */
 const KNOWN_MAX = 200_000;
 
 /** @param opened number of partitions that this process has opened */

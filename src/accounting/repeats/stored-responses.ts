@@ -333,7 +333,7 @@ export function createStoredResponses(options: StoredResponsesOptions) {
         memory?.release();
       }
     },
-    /** Frees the claims of an earlier process. Only for a database that one process uses alone. */
+    /** Frees idempotency keys that an earlier process claimed. Only for a database that one process uses alone. */
     freeLeftClaims: (): Promise<void> => store.freeLeft(),
     /** From now on, requests that wait for another call are refused rather than run. */
     stopWaiting(): void {

@@ -83,7 +83,7 @@ export const RATE_LIMITS = countedTable('rate_limits', {
     requestsMax: orNull(countColumn('requests_max')),
     tokensMax: orNull(countColumn('tokens_max')),
   },
-  // Use in 60,000ths of a request or token: a limit of n per minute frees n of these per millisecond.
+  // Use is counted in 60,000ths of a request or token, so a limit of n per minute frees exactly n of these units per millisecond.
   counts: {
     /** When the other counts were valid. */
     countedAtMs: instantColumn('counted_at'),

@@ -115,7 +115,7 @@ const DELETE_SUMS: readonly Statement[] = ['dropped_calls', 'dropped_uses', 'dro
   text: `delete from ${table} where dropped_in = $1::date`,
 }));
 
-/** Sums the records of a month, except unresolved calls, which may still change. The transaction that drops the table adds those. */
+/** Sums a month's records, except unresolved calls, which may still change. The transaction that drops the table adds the unresolved calls. */
 const sumMonth = (month: Month): Statement => ({
   name: `retention.sum-${monthTableName(month)}`,
   text: `with dropped as not materialized (

@@ -75,7 +75,7 @@ export function createStatementStore(database: PartitionPool) {
           .map(({ kind, entries, amountNano }) => ({ kind, entries, amountNano })),
       };
     },
-    /** Returns entries other than charges up to `lastEntryNo`, oldest first. */
+    /** Returns the entries of a period, oldest first, without charges and without entries after `lastEntryNo`. */
     listOtherEntries: async (
       accountId: string,
       from: Date,

@@ -2,8 +2,8 @@ import type { ModelConfig } from '../../config/schema.ts';
 import { tokenLimit } from '../../providers/catalog/catalog.ts';
 
 /**
- * Describes a model as Codex expects it from `/v1/models?client_version=` if its provider has `auth`.
- * `codex-rs/protocol/src/openai_models.rs` of openai/codex requires these members; if one is missing, Codex discards the whole list.
+ * Describes a model for Codex, which requests `/v1/models?client_version=` if the provider in Codex's own configuration has `auth`.
+ * If one of these members is missing, Codex discards the whole list (openai/codex: `codex-rs/protocol/src/openai_models.rs`).
  */
 export function codexEntry([id, model]: readonly [string, ModelConfig]): object {
   const contextTokensMax = tokenLimit(model.contextLength);

@@ -41,7 +41,7 @@ async function writeAccount(
   const accountId = made.id;
   const known = await listAll<KeyResponse>(admin, `/accounts/${accountId}/keys`, {});
   const isNew = known.length < keys.length || keys.length === 0;
-  // Suspended only while keys are missing: after a complete run, an operator may have resumed the account.
+  // If an earlier run imported all keys, the account is not suspended again: an operator may have resumed the account since.
   if (suspendedBecause !== null && isNew && made.status === 'active') {
     await admin.request('PATCH', `/accounts/${accountId}`, { status: 'suspended', statusReason: suspendedBecause });
   }

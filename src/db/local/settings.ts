@@ -15,7 +15,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   huge_pages: 'off',
   // Uses files in the cluster: /dev/shm may be missing or tiny in containers, and systemd's RemoveIPC empties it when a user logs out.
   dynamic_shared_memory_type: 'mmap',
-  // Main memory for statistics, so that these files are rarely used.
+  // Reserves main memory for shared data, such as statistics. PostgreSQL uses those files only if this memory is full.
   min_dynamic_shared_memory: '4MB',
   // Without worker processes for parallel queries or replication.
   max_worker_processes: '0',

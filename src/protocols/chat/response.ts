@@ -76,7 +76,7 @@ export function chatResponse({
   return { ...withEstimate, continuationKeys: (response: ReadResponse) => audioKeys(response.member('choices')) };
 }
 
-/** Parses choices only if they contain the mark of a tool, which few responses do. */
+/** Returns the tool uses that a response shows. `choices` is parsed only if it has a member that can show one, which is rare. */
 function shownIn(response: ReadResponse, offersTools: boolean): ToolUses {
   let members: Record<string, unknown> | null = null;
   for (const name of RESULT_MEMBERS) {

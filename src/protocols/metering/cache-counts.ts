@@ -51,7 +51,7 @@ const inDetails = (details: string): readonly CacheSpelling[] => [
   openai('nothing', details, 'cached_tokens_details', 'image_tokens'),
 ];
 
-/** Names of the messages protocol. Relays add them to usage of other protocols. */
+/** Member names of the messages protocol. Relays add these members to the usage of other protocols. */
 const ofMessages = (vendor: typeof anthropic): readonly CacheSpelling[] => [
   vendor('read', 'cache_read_input_tokens'),
   vendor('written', 'cache_creation_input_tokens'),

@@ -115,7 +115,7 @@ const MEMBERS: Readonly<Record<string, CountingMember>> = {
 };
 export const COUNTING_MEMBERS: readonly string[] = Object.keys(MEMBERS);
 
-/** LiteLLM's number of searches, whatever the vendor, among the input details. */
+/** Member of the input details in which LiteLLM reports the number of searches, for every vendor. */
 const SEARCHES = 'web_search_requests';
 const searchesIn = ({ prompt_tokens_details: details }: Readonly<Record<string, unknown>>): unknown =>
   isRecord(details) ? details[SEARCHES] : undefined;

@@ -28,7 +28,7 @@ export function expectStream(take: TakeStream): void {
   expecting = take;
 }
 
-/** Call this if the connection uses HTTP/1.1, so that Node has created no stream. */
+/** Ends `expectStream`. Call this after a request was written: if the connection uses HTTP/1.1, Node has created no stream. */
 export function expectNoStream(): void {
   expecting = null;
 }

@@ -30,7 +30,7 @@ export class HiddenTexts {
     return this.#texts;
   }
 
-  /** The hidden texts in lower case, to be compared with headers, without those that could be part of ordinary words. */
+  /** The hidden texts in lower case, to be compared with headers. Texts that could be part of any word are left out. */
   get words(): readonly string[] {
     return this.#words;
   }

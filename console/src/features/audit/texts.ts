@@ -88,7 +88,7 @@ export const INVARIANTS_ZH: Readonly<Record<string, string>> = {
     '套餐订阅和受限密钥的调用记录计数正确',
   'a coding call has no charge': '套餐内调用不扣费',
   'an ended call has no reservation': '已结束的调用没有预留',
-  'every redeemed voucher has a ledger entry of its value or a subscription, and every entry and subscription from a voucher has a redemption':
-    '每个已兑换的兑换码都有相应面值的账目或订阅，且每个此类账目都有对应兑换码',
+  'every redeemed voucher has a matching ledger entry or subscription, and every entry or subscription from a voucher has a matching redemption':
+    '每个已兑换的兑换码都有对应的账目或订阅，且每个来自兑换码的账目或订阅都有对应的兑换记录',
   'usage sums match the charges and refunds of the ledger': '用量汇总与账本的扣费和退款一致',
 };

@@ -34,7 +34,7 @@ const callsOf = ({ of, taken }: LimitedOwner, kinds: Readonly<Record<CallCapName
     const reached = callCaps.find((cap) => CALL_CAPS[cap].isReached(owner, context));
     return reached === undefined ? null : { kind: kinds[reached], retryAt: CALL_CAPS[reached].retryAt(context) };
   },
-  // The current day has been started by the budgets, which come before this limit.
+  // `take` of the budgets, which come before this limit, has already set the counters to the current day.
   take(request, account) {
     const owner = of(request, account);
     if (owner === null) return;

@@ -99,7 +99,7 @@ function balanceOf(owner: OwnerRow, usdCny: Decimal, notes: Notes): bigint {
 function leftOf(maxBudget: string, spend: string, usdCny: Decimal, notes: Notes): bigint | null {
   const [max, spent] = [parseDollars(maxBudget), parseDollars(spend)];
   if (max === null || spent === null) {
-    notes.add('budgets that are not amounts', 'LiteLLM ignores them too');
+    notes.add('budgets that are not amounts', 'LiteLLM ignores these budgets, too');
     return null;
   }
   const left = dollarsToNano(minus(max, spent), usdCny);
@@ -117,11 +117,14 @@ function toKey(key: KeyRow, owner: OwnerRow, usdCny: Decimal, notes: Notes): For
   if (models !== 'none' && models.hasPatterns) {
     notes.add(
       'keys whose model lists lose their patterns',
-      'lists in Faregate name single models; add these to the key',
+      'Faregate has no patterns; add each model to the list of the key',
     );
   }
   if (key.isOfMissingTeam) {
-    notes.add('keys that are imported as revoked, because their team does not exist', 'LiteLLM refuses them too');
+    notes.add(
+      'keys that are imported as revoked, because their team does not exist',
+      'LiteLLM refuses calls with these keys, too',
+    );
   }
   return {
     ref: key.token,

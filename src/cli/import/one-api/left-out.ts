@@ -28,7 +28,7 @@ function keptBy(program: Program): readonly Kept[] {
     },
     {
       what: 'keys of users that do not exist',
-      why: 'the other gateway refuses them',
+      why: `${program} refuses calls with these keys`,
       from: `tokens where user_id not in (select id from users)`,
     },
     { what: 'passwords', why: PEOPLE, from: `users where password <> '' and not (${deletedUser})` },
