@@ -82,6 +82,7 @@ type OfProcess =
   | 'nodeCatalog'
   | 'nodeId'
   | 'periods'
+  | 'priceSource'
   | 'revisions'
   | 'secrets'
   | 'secretUses'

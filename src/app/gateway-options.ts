@@ -20,6 +20,7 @@ import type { RequestObserver } from '../requests/request-report.ts';
 import type { TracesOptions } from '../telemetry/traces.ts';
 import type { Guesses } from './guesses.ts';
 import type { NoticeOptions } from './notices.ts';
+import type { PriceSourceTiming } from './price-source.ts';
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -68,6 +69,8 @@ export interface GatewayOptions {
   readonly hashCost?: HashCost;
   /** For tests. */
   readonly notices?: NoticeOptions;
+  /** For tests. */
+  readonly priceSource?: PriceSourceTiming | undefined;
   /** For tests. */
   readonly usageIntervalMs?: number;
 }

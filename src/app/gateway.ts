@@ -202,6 +202,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
       admissionQueue: publicApi.admissionQueue,
       requestWorkers: publicApi.requestWorkers,
       notices: management.notices,
+      priceSource: management.priceSource,
       eventLoop,
       status,
       workers: part.count,

@@ -1,5 +1,6 @@
 import { routedLimits } from '../accounting/accounts/key-limit-store.ts';
 import { routedKeyUses } from '../accounting/accounts/key-use-store.ts';
+import { routedModelBudgets } from '../accounting/accounts/model-budget-store.ts';
 import { routedRateLimits } from '../accounting/accounts/rate-limit-store.ts';
 import { routedCalls } from '../accounting/calls/routed-calls.ts';
 import { routedRefunds } from '../accounting/corrections/refund-store.ts';
@@ -72,6 +73,7 @@ export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAd
   return {
     keyLimits: routedLimits(routes.map(({ keyLimits }) => keyLimits)),
     memberLimits: routedLimits(routes.map(({ memberLimits }) => memberLimits)),
+    modelBudgets: routedModelBudgets(routes.map(({ modelBudgets }) => modelBudgets)),
     keyBudgets: routedKeyBudgets(routes.map(({ keyBudgets }) => keyBudgets)),
     keyUses: routedKeyUses(routes.map(({ keyUses }) => keyUses)),
     rateLimits: routedRateLimits(routes.map(({ rateLimits }) => rateLimits)),

@@ -42,6 +42,7 @@ import { joinPartitionAdmins } from './joined-partitions.ts';
 import { createLocalWebhooks } from './notices.ts';
 import { createPartitionAdmin } from './partition-accounting.ts';
 import { createPeople } from './people.ts';
+import { createPriceSource } from './price-source.ts';
 
 interface LocalAdmin {
   readonly client: AdminClient;
@@ -140,6 +141,15 @@ export async function createLocalAdmin(
     nodeCatalog,
     catalogReader,
     revisions,
+    priceSource: createPriceSource({
+      node: 'command line',
+      pool: directory,
+      revisions,
+      reader: catalogReader,
+      nodeCatalog,
+      config: () => config,
+      logger,
+    }),
     unpricedUses: () => [],
     // The list is empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],

@@ -17,6 +17,7 @@ import { createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ReloadLog } from '../changes/reload-log.ts';
 import type { ConfigLoads } from '../config/loads.ts';
+import type { PriceSource } from '../config/price-source/price-source.ts';
 import { CatalogReader } from '../config/revisions/catalog-reader.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { createRevisionStore } from '../config/revisions/revisions-store.ts';
@@ -26,6 +27,7 @@ import type { BodyBudgets } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { ownUrl } from '../http/listening.ts';
 import type { RefusalThrottle } from '../http/refusal-throttle.ts';
+import type { BackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -41,13 +43,14 @@ import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { Notices } from './notices.ts';
 import { createPeople } from './people.ts';
+import { createPriceSource, createPriceSourceJob, reportReads } from './price-source.ts';
 import { tenantLimits } from './worker-limits.ts';
 
 interface ManagementDependencies {
   readonly app: FastifyInstance;
   readonly options: Pick<
     GatewayOptions,
-    'adminTokens' | 'localToken' | 'notices' | 'checksResponses' | 'revisionLeadMs' | 'sealingKeys'
+    'adminTokens' | 'localToken' | 'notices' | 'checksResponses' | 'revisionLeadMs' | 'sealingKeys' | 'priceSource'
   >;
   readonly nodeId: string;
   readonly part: Part;
@@ -76,6 +79,8 @@ export class ManagementApis {
   readonly guard: Guard;
   readonly notices: Notices;
   readonly reloadLog: ReloadLog;
+  readonly priceSource: PriceSource;
+  readonly #priceSourceJob: BackgroundJob;
   readonly #tokenReader: ReturnType<typeof createAdminTokenReader>;
 
   constructor(deps: ManagementDependencies) {
@@ -99,10 +104,26 @@ export class ManagementApis {
     const { catalog } = deps;
     const revisions = createRevisionStore(pool, { leadMs: options.revisionLeadMs });
     this.reloadLog = new ReloadLog({ log, revisions, catalog, nodeId, logger });
+    const reader = new CatalogReader(catalog, { isServing: true });
+    const housekeeping = directory.pool('housekeeping');
+    this.priceSource = createPriceSource({
+      node: nodeId,
+      pool: housekeeping,
+      revisions: createRevisionStore(housekeeping, { leadMs: options.revisionLeadMs }),
+      reader,
+      nodeCatalog: catalog,
+      config: () => settings.current.config,
+      onEnd: reportReads(log, this.notices.notify),
+      logger,
+      options: options.priceSource,
+    });
+    this.#priceSourceJob = createPriceSourceJob(this.priceSource, logger, options.priceSource);
+    // One worker of a node is enough.
+    if (deps.part.index === 0) this.#priceSourceJob.start();
     const adminTokens = createAdminTokensStore(pool);
     this.#tokenReader = createAdminTokenReader({
       tokens: adminTokens,
-      uses: createAdminTokensStore(directory.pool('housekeeping')),
+      uses: createAdminTokensStore(housekeeping),
       clock,
     });
     this.guard = createGuard(
@@ -139,7 +160,8 @@ export class ManagementApis {
       nodeId,
       nodeCatalog: catalog,
       revisions,
-      catalogReader: new CatalogReader(catalog, { isServing: true }),
+      catalogReader: reader,
+      priceSource: this.priceSource,
       webhooks: this.notices.webhooks,
       lowBalanceNano: this.notices.lowBalanceNano,
       drains: accounting.drains,
@@ -171,8 +193,9 @@ export class ManagementApis {
     }));
   }
 
-  /** Resolves when the last uses of admin tokens and the last reloads are recorded. */
+  /** Resolves when the last uses of admin tokens, the last reloads and the last read of the price source are recorded. */
   async stop(): Promise<void> {
+    await Promise.all([this.priceSource.stop(), this.#priceSourceJob.stop()]);
     await this.#tokenReader.stop();
     await this.reloadLog.stop();
   }

@@ -6,6 +6,7 @@ import { createMetricsServer, type MetricsServer, type MetricsServerOptions } fr
 import type { AdmissionQueue } from '../calls/admission-queue.ts';
 import type { RequestWorkers } from '../calls/request-workers.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import type { PriceSource } from '../config/price-source/price-source.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Databases } from '../db/databases.ts';
 import type { DirectoryDatabase } from '../db/home-pools.ts';
@@ -113,6 +114,7 @@ interface MeasuredNode {
   readonly bodyBudgets: BodyBudgets;
   readonly throttle: RefusalThrottle;
   readonly notices: Pick<Notices, 'figures'>;
+  readonly priceSource: Pick<PriceSource, 'counts'>;
   readonly eventLoop: EventLoopMonitor;
   readonly status: NodeStatus;
   readonly catalog: Pick<NodeCatalog, 'follower'>;
@@ -134,6 +136,7 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
       isReady: isUp && status.takesCalls,
       reload: status.reload,
       catalog: revisionsOf(node.catalog),
+      priceSourceReads: node.priceSource.counts,
       requestsInFlight: settings.requestsInFlight,
       connections: { open, max: settings.current.config.server.connections },
       refusalsDelayed: node.throttle.held,

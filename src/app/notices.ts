@@ -8,6 +8,7 @@ import type { BackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { type Logger, loggerWith } from '../lib/logger.ts';
+import { type Resolve, resolveByName } from '../lib/outgoing/target.ts';
 import { createAccountFinder } from '../notices/account-finder.ts';
 import { createAccountNoticeStore } from '../notices/account-notice-store.ts';
 import { createDeliveryStore } from '../notices/delivery-store.ts';
@@ -17,11 +18,11 @@ import { createFinder } from '../notices/finder.ts';
 import { createLinkMailer } from '../notices/link-mailer.ts';
 import { createMailSender } from '../notices/mail-sender.ts';
 import { NodeWatch } from '../notices/node-watch.ts';
+import type { DueNotice } from '../notices/notice.ts';
 import { createNoticeStore, type NewNotices } from '../notices/notice-store.ts';
 import { accountTerms, allowedNetworks, mailTerms, nodeStatus } from '../notices/notice-terms.ts';
 import { createCountSend } from '../notices/send-rate-store.ts';
 import { ratesOfMail } from '../notices/send-rates.ts';
-import { type Resolve, resolveByName } from '../notices/target.ts';
 import { createThresholdStore } from '../notices/threshold-store.ts';
 import { createWebhookSender } from '../notices/webhook-sender.ts';
 import { createWebhooks, type Webhooks } from '../notices/webhooks.ts';
@@ -57,6 +58,8 @@ const FINDER_INTERVAL_MS = 2_000;
 
 export class Notices {
   readonly webhooks: Webhooks;
+  /** Stores a notice that was found outside of the finders, and sends it. */
+  readonly notify: (notice: DueNotice) => Promise<void>;
   readonly #settings: SettingsInForce;
   readonly #databaseClock: Clock;
   readonly #countSend: ReturnType<typeof createCountSend>;
@@ -103,6 +106,7 @@ export class Notices {
       randomBytes,
       onQueued: this.#dispatcher.wake,
     });
+    const store = createNoticeStore(pool);
     const found = {
       options: (): NewNotices => ({
         atMs: databaseClock.nowMs(),
@@ -114,7 +118,7 @@ export class Notices {
     };
     const ofNode = createFinder({
       ...found,
-      store: createNoticeStore(pool),
+      store,
       terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
       status: () =>
         nodeStatus(settings.current, { health, revisions: catalog.follower?.status ?? null, nowMs: clock.nowMs() }),
@@ -122,6 +126,10 @@ export class Notices {
       clock: databaseClock,
       logger,
     });
+    this.notify = async (notice) => {
+      await store.add([notice], found.options());
+      this.#dispatcher.wake();
+    };
     const ofAccounts = databases.partitions.map((partition, number) =>
       createAccountFinder({
         ...found,

@@ -3,6 +3,7 @@ import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
 import { createLimitedKeyStore } from '../accounting/accounts/limited-key-store.ts';
 import { createLimitedKeys } from '../accounting/accounts/limited-keys.ts';
+import { createModelBudgetStore } from '../accounting/accounts/model-budget-store.ts';
 import { createRateLimitStore } from '../accounting/accounts/rate-limit-store.ts';
 import { createCallBatches } from '../accounting/batches/call-batches.ts';
 import { createBatchStore } from '../accounting/batches/store.ts';
@@ -183,6 +184,7 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
 export const createPartitionAdmin = (partition: PartitionPool) => ({
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),
+  modelBudgets: createModelBudgetStore(partition),
   keyBudgets: createKeyBudgetStore(partition),
   keyUses: createKeyUseStore(partition),
   rateLimits: createRateLimitStore(partition),

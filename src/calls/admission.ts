@@ -1,3 +1,4 @@
+import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import {
   type Admission,
   factsText,
@@ -67,7 +68,8 @@ export class CallAdmission {
     const { accountId, keyId, isKeyLimited, memberId, groupId, policy, settings } = request;
     const isOnPlan = policy.context === 'coding';
     const groupLimits = limitsOfGroup(settings.catalog.of(groupId));
-    const refusal = await reservations.look({ accountId, keyId, isKeyLimited, memberId, groupLimits, isOnPlan });
+    const call = { accountId, keyId, isKeyLimited, memberId, budgetIds: null, groupLimits, isOnPlan };
+    const refusal = await reservations.look(call);
     if (refusal !== null) throw refusalError(refusal, request, databaseClock.nowMs());
   }
 
@@ -121,6 +123,7 @@ function reservationRequest(call: Call): ReservationRequest {
     modelAliases: model.aliases,
     isKeyLimited: principal.isKeyLimited,
     memberId: principal.memberId,
+    budgetIds: principal.modelBudgets === null || isOnPlan ? null : budgetIdsOf(principal.modelBudgets, model),
     isRateLimited: principal.isRateLimited,
     groupLimits: limitsOfGroup(catalog),
     groupFactorBasisPoints,
@@ -168,20 +171,28 @@ function refusalError(refusal: Refusal, refused: Refused, nowMs: number): Gatewa
 }
 
 function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): GatewayErrorOptions {
-  const { kind, retryAt, windows = [], rate } = refusal;
-  if (retryAt === null) return {};
+  const { retryAt, windows = [], rate } = refusal;
+  const reached = messageOf(refusal);
+  if (retryAt === null) return { message: reached };
   if (rate !== undefined && retryAt !== 'soon') return minuteReached(rate, retryAt, refused, nowMs);
   if (retryAt === 'soon') {
-    const message = SPENDING_KINDS.has(kind) ? `${errorCatalogue[kind].message} ${HELD}` : undefined;
-    return { retry: 'yes', headers: SOON, ...(message !== undefined && { message }) };
+    const message = SPENDING_KINDS.has(refusal.kind) ? `${reached} ${HELD}` : reached;
+    return { retry: 'yes', headers: SOON, message };
   }
   const { policy, settings } = refused;
   const own = { ...resetHeaders(retryAt), ...policy.operation.planHeaders?.(windows, true) };
   return {
-    message: `${errorCatalogue[kind].message} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
+    message: `${reached} ${quotaReset(retryAt, nowMs, settings.localTime)}`,
     resetAtMs: retryAt,
     headers: { ...retryAfter(retryAt, nowMs), ...(settings.config.server.callHeaders && own) },
   };
+}
+
+/** Returns the message of a refusal, which names the model if its own budget is used up. */
+function messageOf({ kind, budgetModel }: Refusal): string {
+  const { message } = errorCatalogue[kind];
+  if (budgetModel === undefined) return message;
+  return message.replace(' spending limit', () => ` spending limit for the model ${budgetModel}`);
 }
 
 /** A limit per minute soon resets, so clients can wait. Its error type therefore differs from that of an exhausted quota. */

@@ -44,6 +44,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
       groupId: 'resellers',
       isKeyLimited: more.isKeyLimited ?? false,
       memberId: null,
+      modelBudgets: null,
     },
     input: {
       isStream: false,

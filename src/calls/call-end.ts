@@ -1,3 +1,4 @@
+import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
@@ -33,7 +34,7 @@ export interface CallEnd {
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId'>;
+  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'>;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
@@ -90,7 +91,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       costNano: charge === null ? null : charge.costNano,
     },
     plan: isOnPlan ? { counts, tokens: counts ? tokens : 0 } : null,
-    key: keyUse(principal, counts, chargeNano),
+    key: keyUse(call, isOnPlan, counts, chargeNano),
     rate: call.isTokenLimited ? { tokens } : null,
     kept: end.response === null ? null : kept(call, end.response, chargeNano),
     made: end.continuationKeys.length === 0 ? null : made(call, end.continuationKeys, charge && tokens, endedAtMs),
@@ -98,12 +99,19 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
 }
 
 function keyUse(
-  { isKeyLimited, memberId }: CallAtEnd['principal'],
+  { principal: { isKeyLimited, memberId, modelBudgets }, model }: CallAtEnd,
+  isOnPlan: boolean,
   counts: boolean,
   chargeNano: bigint | null,
 ): SettlementRecord['key'] {
-  if (!isKeyLimited && memberId === null) return null;
-  return { counts, chargeNano: chargeNano ?? 0n, ...(memberId !== null && { memberId }) };
+  const budgetIds = modelBudgets === null || isOnPlan ? null : budgetIdsOf(modelBudgets, model);
+  if (!isKeyLimited && memberId === null && budgetIds === null) return null;
+  return {
+    counts,
+    chargeNano: chargeNano ?? 0n,
+    ...(memberId !== null && { memberId }),
+    ...(budgetIds !== null && { budgetIds }),
+  };
 }
 
 /** `null` on a plan, which charges nothing. */

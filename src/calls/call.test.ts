@@ -32,7 +32,7 @@ function admittedCall(fails: boolean) {
     client: { setHeaders: () => undefined },
     input: { isStream: false },
     policy: { context: 'balance', operation: chat },
-    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null },
+    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null, modelBudgets: null },
     report: { trace: null, clientRequestId: null, outcome: null },
   } as unknown as CallRequest;
   const call = new Call(request, {

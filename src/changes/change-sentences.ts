@@ -212,6 +212,10 @@ const catalogChanged =
     };
   };
 
+const published = catalogChanged('changed the catalog', '修改目录');
+const drafted = catalogChanged('drafted a change of the catalog', '起草目录修改');
+const followed = catalogChanged('updated the catalog from the price source', '按价格源更新目录');
+
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.change': changed('account', '账户'),
   'accounts.change': changed('account', '账户'),
@@ -275,8 +279,12 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'identities.delete': fixed('removed sign-in by {issuer}', '移除登录方式 {issuer}'),
   'config.reload': catalogChanged('reloaded the configuration', '重新加载配置'),
   'config.refused': fixed('kept the earlier configuration, because the file is not valid', '配置文件无效，保留原配置'),
-  'catalog.revisions.create': catalogChanged('changed the catalog', '修改目录'),
+  'catalog.revisions.create': (facts) =>
+    (facts.is('number') !== null && facts.is('inForceAt') === null ? drafted : published)(facts),
   'catalog.revisions.rollback.create': catalogChanged('rolled the catalog back', '回滚目录'),
+  'catalog.revisions.apply': catalogChanged('applied a draft and changed the catalog', '采用草稿，修改目录'),
+  'catalog.price-source.read': (facts) => (facts.is('outcome') === 'draft' ? drafted : followed)(facts),
+  'catalog.prices.follow': followed,
   'catalog.revisions.delete': (facts) => ({
     en: `canceled revision ${facts.subjectId} of the catalog`,
     zh: `取消目录的版本 ${facts.subjectId}`,

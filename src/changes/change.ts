@@ -15,16 +15,19 @@ export interface ChangeResult {
   readonly before?: object | null;
 }
 
+const NAMES = { configuration: 'configuration', price_source: 'price source', command_line: 'command line' } as const;
+
+/** @param by who made the change; the price source is a setting, so its changes are those of the configuration */
 export function changeElsewhere(
-  by: 'configuration' | 'command_line',
+  by: keyof typeof NAMES,
   action: string,
   subjectKind: string,
   subjectId: string | null,
   localUser: string | null = null,
 ): NewChange {
-  const name = by === 'configuration' ? 'configuration' : 'command line';
+  const kind = by === 'command_line' ? by : 'configuration';
   return {
-    actor: { kind: by, id: null, name, sessionId: null, localUser },
+    actor: { kind, id: null, name: NAMES[by], sessionId: null, localUser },
     method: null,
     path: null,
     action,

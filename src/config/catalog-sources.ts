@@ -46,7 +46,9 @@ export function fileBreaches(value: unknown, configFile: string): { readonly pat
 
 function filesOf(value: unknown): { readonly path: Path; readonly file: string }[] {
   const providers = isRecord(value) && isRecord(value.providers) ? Object.entries(value.providers) : [];
-  return providers.flatMap(([id, provider]) => {
+  const source = isRecord(value) && isRecord(value.priceSource) ? value.priceSource.file : undefined;
+  const prices = typeof source === 'string' ? [{ path: ['priceSource', 'file'], file: source }] : [];
+  const ofProviders = providers.flatMap(([id, provider]) => {
     if (!isRecord(provider)) return [];
     const { apiKey, apiKeys, ca } = provider;
     const listed = Array.isArray(apiKeys) ? apiKeys : [];
@@ -61,4 +63,5 @@ function filesOf(value: unknown): { readonly path: Path; readonly file: string }
     );
     return typeof ca === 'string' && !isPem(ca) ? [...named, { path: ['providers', id, 'ca'], file: ca }] : named;
   });
+  return [...ofProviders, ...prices];
 }

@@ -8,6 +8,7 @@ const KINDS = {
   models: 'model',
   plans: 'plan',
   groups: 'group',
+  priceSource: '',
 } as const;
 
 /** Describes a change as a sentence, such as "acme-large: output ¥16 → ¥14 from 2026-12-01". */

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { parseDecimal } from '../lib/decimal.ts';
 import { parseAddressRange } from '../lib/ip-address.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 import { withoutTrailing } from '../lib/trailing.ts';
@@ -111,6 +112,10 @@ export const dayRange = parsed(parseDayRange, 'a range of hours such as 09:00-21
 const IMAGE_PRICES =
   'a price in yuan, or prices by quality and size such as { low: "0.1", high: { 1024x1024: "0.5" } }';
 
+const EXCHANGE_RATE = 'yuan per dollar such as "7.15", above zero';
+const PERCENTAGE = 'a percentage such as "20" or "2.5", from 0 to 10000';
+const VENDOR_MODEL = 'a vendor and the name of a model, such as openai/gpt-4o';
+
 /** An amount of money in nano-yuan, zero or more. */
 export const amountNano = parsed((text) => {
   const nano = parseYuan(text);
@@ -153,6 +158,23 @@ export const corsOrigins = listOf(
     .string({ error: ORIGIN })
     .refine((origin) => origin === '*' || URL.parse(origin)?.origin === origin, { error: ORIGIN }),
 );
+
+/** A positive number as text, so that none is rounded. */
+export const exchangeRate = z
+  .string({ error: EXCHANGE_RATE })
+  .refine((value) => parseDecimal(value) !== null, { error: EXCHANGE_RATE });
+
+const PERCENTAGE_MAX = 10_000;
+
+/** Zero or more, as text. */
+export const percentage = z
+  .string({ error: PERCENTAGE })
+  .refine((value) => /^\d{1,5}(\.\d{1,9})?$/.test(value) && Number(value) <= PERCENTAGE_MAX, { error: PERCENTAGE });
+
+/** A model in a price file. */
+export const vendorModel = z
+  .string({ error: VENDOR_MODEL })
+  .regex(/^[^\s\p{Cc}/]+\/[^\p{Cc}]+$/u, { error: VENDOR_MODEL });
 
 export const addressRange = parsed(parseAddressRange, 'an IP address, or a range such as 10.0.0.0/8');
 

@@ -43,6 +43,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
     ]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
     ...entries(value, 'groups').flatMap(([id, group]) => groupBreaches(id, group, models, names(providers))),
+    ...priceSourceBreaches(field(value, 'priceSource'), models),
     ...entries(field(value, 'limits'), 'models').flatMap(([name]) =>
       canonicalBreaches(name, ['limits', 'models', name], models),
     ),
@@ -358,6 +359,16 @@ function groupBreaches(
         items(model, 'operations').map(([operation]) => operation),
       );
     }),
+  ];
+}
+
+function priceSourceBreaches(source: unknown, models: readonly (readonly [string, unknown])[]): RuleBreach[] {
+  if (!isRecord(source)) return [];
+  const [hasUrl, hasFile] = [field(source, 'url') !== undefined, field(source, 'file') !== undefined];
+  const message = hasUrl ? 'Set either "url" or "file", not both.' : 'Set the "url" or the "file" of the prices.';
+  return [
+    ...(hasUrl === hasFile ? [{ path: ['priceSource', hasUrl ? 'file' : 'url'], message }] : []),
+    ...entries(source, 'names').flatMap(([name]) => canonicalBreaches(name, ['priceSource', 'names', name], models)),
   ];
 }
 

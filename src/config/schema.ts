@@ -37,6 +37,7 @@ import {
 } from './fields.ts';
 import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
+import { priceSource } from './price-source-schema.ts';
 import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
 
 export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
@@ -199,7 +200,7 @@ const notices = section(
     allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange)
       .default([])
       .describe(
-        'Private networks that webhooks may reach, over http too. The public internet is always allowed, by https.',
+        'Private networks that webhooks and the price source may reach, over http too. The public internet is always allowed, by https.',
       ),
   },
   { keepDays: keptAs('notices', '30d') },
@@ -332,7 +333,7 @@ const group = section({
  * Sections that operators change while the gateway runs. With `catalog: database`, they are in the database
  * (`docs/decisions/0081-catalog-revisions.md`).
  */
-export const CATALOG_SECTIONS = ['billing', 'limits', 'providers', 'models', 'plans', 'groups'] as const;
+export const CATALOG_SECTIONS = ['billing', 'limits', 'providers', 'models', 'plans', 'groups', 'priceSource'] as const;
 
 export const configSchema = section(
   {
@@ -342,7 +343,7 @@ export const configSchema = section(
     catalog: oneOf(['file', 'database'])
       .default('file')
       .describe(
-        'Where `billing`, `limits`, `providers`, `models`, `plans` and `groups` are: in this file, or in the database, where people edit them.',
+        'Where `billing`, `limits`, `providers`, `models`, `plans`, `groups` and `priceSource` are: in this file, or in the database, where people edit them.',
       ),
     initialCatalog: text
       .optional()
@@ -365,6 +366,8 @@ export const configSchema = section(
     plans: named('plan names', plan).default({}),
     limits: limits.prefault({}),
     groups: named('group names', group).default({}),
+    /** `docs/operations/catalog.md` */
+    priceSource: priceSource.optional(),
   },
   { refusals: keptAs('refusals', '30d'), changes: keptAs('changes', '400d') },
 );

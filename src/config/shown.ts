@@ -13,6 +13,7 @@ import {
   dayRange,
   durationMs,
   durationOrZeroMs,
+  exchangeRate,
   headerValue,
   imagePrices,
   keptDayMs,
@@ -22,6 +23,7 @@ import {
   longDurationMs,
   name,
   nameOrNone,
+  percentage,
   priceFactor,
   protocolNames,
   proxyUrl,
@@ -31,6 +33,7 @@ import {
   startOfPrice,
   text,
   timezone,
+  vendorModel,
   wireName,
 } from './fields.ts';
 import { issuerUrl, scope } from './oidc.ts';
@@ -52,7 +55,9 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender, startOfPrice, day, allowedPart].map(
     (field) => [field, asItIs] as const,
   ),
-  ...[corsOrigins, issuerUrl, protocolNames, publicUrl, scope].map((field) => [field, asItIs] as const),
+  ...[corsOrigins, exchangeRate, issuerUrl, percentage, protocolNames, publicUrl, scope, vendorModel].map(
+    (field) => [field, asItIs] as const,
+  ),
   ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
     (field) => [field, formatDuration] as const,
   ),

@@ -40,6 +40,7 @@ export const HOMES = {
   send_rates: 'directory',
   route_drains: 'directory',
   catalog_revisions: 'directory',
+  price_source_reads: 'directory',
   sealed_secrets: 'directory',
   nodes: 'directory',
   database_identity: 'directory',

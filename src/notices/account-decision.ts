@@ -79,7 +79,7 @@ export function decideAccount(
 
 const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
-/** Decides on a low balance. Only a tenth above the threshold ends it, so that a balance near the threshold causes few notices. */
+/** Decides on a low balance. It ends at a tenth above the threshold, so that a balance near the threshold causes few notices. */
 function decideBalance(
   { accountId, balanceNano, lastEntryNo }: AccountFacts,
   isNotified: boolean,

@@ -1,7 +1,8 @@
 import type { Transporter } from 'nodemailer';
+import { untilAborted } from '../lib/outgoing/checked-connection.ts';
 import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
-import { failed, type SendResult, untilAborted } from './webhook-sender.ts';
+import { failed, type SendResult } from './webhook-sender.ts';
 
 export interface MailTerms {
   readonly host: string;

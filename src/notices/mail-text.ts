@@ -49,6 +49,21 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
         subject: `Revision ${of('revision')} of the catalog is in force`,
         text: `The node ${of('node')} could not use a revision of the catalog. It now applies revision ${of('revision')}.`,
       };
+    case 'prices.changed': {
+      const text = {
+        draft: `Revision ${of('revision')} of the catalog is a draft with the new prices. It comes into force when you apply it.`,
+        in_force: `Revision ${of('revision')} of the catalog with the new prices is in force.`,
+      }[of('state')];
+      return {
+        subject: `Prices have changed at the price source: ${of('changeCount')} changes`,
+        text: text ?? 'The catalog is in the configuration file, and keeps its prices until you change the file.',
+      };
+    }
+    case 'prices.failed':
+      return {
+        subject: 'The price source cannot be read',
+        text: `The price source ${of('source')} cannot be read. The present prices stay in force. ${of('reason')}`,
+      };
     case 'webhook.test':
       return { subject: 'Test', text: 'This is a test.' };
   }

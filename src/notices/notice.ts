@@ -1,7 +1,14 @@
 /** Kinds of notices about an account. `docs/notices.md` describes the data of each kind. */
 
 export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
-const OPERATOR_KINDS = ['route.down', 'provider.refused_account', 'catalog.failed', 'catalog.recovered'] as const;
+const OPERATOR_KINDS = [
+  'route.down',
+  'provider.refused_account',
+  'catalog.failed',
+  'catalog.recovered',
+  'prices.changed',
+  'prices.failed',
+] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 
 type AccountKind = (typeof ACCOUNT_KINDS)[number];

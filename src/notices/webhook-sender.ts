@@ -1,8 +1,8 @@
-import type { LookupFunction } from 'node:net';
 import { errors } from '../lib/http-client.ts';
 import type { AddressRanges } from '../lib/ip-address.ts';
+import { lookupAmong, untilAborted } from '../lib/outgoing/checked-connection.ts';
+import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from '../lib/outgoing/target.ts';
 import { programVersion } from '../lib/version.ts';
-import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from './target.ts';
 
 export type SendResult =
   | { readonly outcome: 'delivered'; readonly status: number | null }
@@ -113,15 +113,6 @@ async function post(
   }
 }
 
-/** Returns a lookup that knows only these addresses: a second DNS query might return different ones. */
-function lookupAmong(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  return (_hostname, options, done) => {
-    if (options.all) done(null, found);
-    else done(null, found[0]!.address, found[0]!.family);
-  };
-}
-
 function resultOf(status: number): SendResult {
   if (status >= 200 && status < 300) return { outcome: 'delivered', status };
   if (status === GONE) return { ...failed(status, 'The receiver is gone (410).'), isGone: true };
@@ -141,14 +132,4 @@ function describe(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code;
   // Only the error code, a fixed word of Node or its libraries: the message might quote the response.
   return `The receiver could not be reached or sent no valid response${typeof code === 'string' ? ` (${code})` : ''}.`;
-}
-
-/** Waits for work until the signal aborts. The work then continues, but its result is ignored. @throws the signal's reason */
-export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

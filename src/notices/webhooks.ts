@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { AddressRanges } from '../lib/ip-address.ts';
+import { parseTarget } from '../lib/outgoing/target.ts';
 import type { EndpointChange, EndpointStore, InsertedEndpoint, Redelivery, WebhookEndpoint } from './endpoint-store.ts';
 import type { NoticeKind } from './notice.ts';
-import { parseTarget } from './target.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
 export const ACCOUNT_ENDPOINTS_MAX = 5;

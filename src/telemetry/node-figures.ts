@@ -1,4 +1,5 @@
 import type { PoolTasks } from '../calls/request-workers.ts';
+import type { ReadCounts } from '../config/price-source/price-source.ts';
 import type { RouteStatus } from '../providers/routing/health.ts';
 import type { CredentialCounts } from '../providers/upstream/credentials.ts';
 import type { EventLoopDelays } from './event-loop.ts';
@@ -17,6 +18,8 @@ export interface NodeFigures {
     readonly scheduled: number | null;
     readonly failed: number | null;
   };
+  /** Reads of the price source by this process, by outcome. */
+  readonly priceSourceReads: ReadCounts;
   readonly requestsInFlight: number;
   readonly connections: { readonly open: number; readonly max: number };
   readonly refusalsDelayed: number;

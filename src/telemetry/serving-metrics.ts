@@ -46,6 +46,17 @@ export const servingMetrics: readonly NodeMetric[] = [
         { labels: ['failed'], value: catalog.failed },
       ].flatMap(({ labels, value }) => (value === null ? [] : [{ labels, value }])),
   },
+  {
+    name: 'faregate_price_source_reads_total',
+    type: 'counter',
+    labels: ['outcome'],
+    unit: 'reads',
+    help:
+      'Number of reads of the price source by this node, by outcome: unchanged; draft (differences wait in a draft); applied (they are in force); changed (the ' +
+      'catalog is in the file); failed.',
+    read: ({ priceSourceReads }) =>
+      Object.entries(priceSourceReads).map(([outcome, value]) => ({ labels: [outcome], value })),
+  },
   ofNode.sum('faregate_requests_in_flight', 'requests', {
     help: 'Number of requests in flight at the public addresses, including calls whose clients have disconnected.',
     value: ({ requestsInFlight }) => requestsInFlight,

@@ -22,6 +22,7 @@ async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): 
     isReady: isUp,
     reload: { isInForce: true, lastAtMs: 0 },
     catalog: { inForce: null, scheduled: null, failed: null },
+    priceSourceReads: { unchanged: 0, draft: 0, applied: 0, changed: 0, failed: 0 },
     requestsInFlight: inFlight,
     connections: { open: inFlight, max: 100 },
     refusalsDelayed: 0,

@@ -64,6 +64,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   ended_keys_progress: 'the new database scans all revoked and expired keys again',
   key_uses: 'the new database records by itself when keys are used',
   refusals: 'refusals are kept for some days and have no further effect',
+  price_source_reads: 'the new database reads the price source itself',
   sessions: 'people sign in again',
   oidc_flows: 'people begin a sign-in again',
   user_links: 'new links have to be created for unused ones',

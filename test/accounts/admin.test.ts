@@ -461,6 +461,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
       formerUserName: null,
       requestsPerMinute: null,
       tokensPerMinute: null,
+      modelBudgets: {},
       modelLimits: {},
     });
     assert.equal(await state(g.url, key), 200);
@@ -468,7 +469,7 @@ describe(`keys`, { timeout: 60_000 }, () => {
     const listed = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;
     assert.deepEqual(
       listed.find(({ id }: { id: string }) => id === rest.id),
-      { ...rest, used: null },
+      { ...rest, used: null, usedByModel: {} },
     );
     await chat({ key });
     const secret = key.slice(12);
@@ -805,6 +806,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
       accountId: account!.id,
       accountName: 'tester',
       keyId: account!.keyId,
+      groupId: null,
       context: 'balance',
       operation: 'chat',
       model: 'test-chat',

@@ -76,8 +76,13 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     await insertLimitedKey(
       database,
       { accountId: ACCOUNT, id: 'used_1', at: new Date(NOW_MS - 30 * DAY_MS) },
-      { limits: { dailyCallsMax: 5 }, rates: { requestsMax: 5 } },
+      {
+        limits: { dailyCallsMax: 5 },
+        rates: { requestsMax: 5 },
+        budgets: [{ model: { id: 'test', aliases: [] }, caps: { totalSpendCapNano: 5n } }],
+      },
     );
+    assert.equal((await rows(`select from key_limits where key_id = 'used_1' or owner_id = 'used_1'`)).length, 2);
     await createKeyUseStore(database).record([{ accountId: ACCOUNT, keyId: 'used_1', usedAtMs: NOW_MS - 20 * DAY_MS }]);
     await keys.revokeKey('used_1', new Date(NOW_MS - 8 * DAY_MS));
     await insert('lately_', 1, '6 days');
@@ -88,6 +93,7 @@ describe(`keys that have ended`, { timeout: 120_000 }, () => {
     assert.deepEqual(await keyIds('used_'), []);
     for (const table of ['key_limits', 'rate_limits', 'key_uses'])
       assert.deepEqual(await rows(`select from ${table} where key_id = 'used_1'`), [], table);
+    assert.deepEqual(await rows(`select from key_limits where owner_id = 'used_1'`), []);
     assert.deepEqual(await keyIds('lately_'), ['lately_000001']);
     assert.deepEqual(await keyIds('works_'), ['works_000001']);
   });

@@ -120,6 +120,43 @@ describe('faregate catalog', { timeout: 240_000 }, () => {
     assert.equal(history.trim().split('\n').length, first + 4);
   });
 
+  it('saves, applies and discards drafts', async () => {
+    const text = await printed('catalog', 'show');
+    writeFileSync(draft, text.replace('output: "2"', 'output: "5"'));
+    const saved = await printed('catalog', 'push', draft, '--draft', '--reason', 'to discuss');
+    const [, number] =
+      /^Draft (\d+)\. Put it in force with "faregate catalog apply \1"\.\nlarge: output ¥2 → ¥5\n$/.exec(saved)!;
+    assert.equal(await printed('catalog', 'show'), text);
+    assert.match(await printed('catalog', 'history'), new RegExp(`^ *${number} +push .*draft.*to discuss`, 'm'));
+    assert.equal(await printed('catalog', 'cancel', number!), `Discarded draft ${number}.\n`);
+    assert.match(await refused('catalog', 'apply', number!), /already canceled/);
+    await printed('catalog', 'push', draft, '--draft');
+    assert.match(
+      await printed('catalog', 'apply', String(Number(number) + 1)),
+      /in force from .*\nlarge: output ¥2 → ¥5\n$/,
+    );
+    writeFileSync(draft, text);
+    await printed('catalog', 'push', draft);
+    assert.match(await refused('models', 'follow'), /has no price source/);
+  });
+
+  it('follows prices of a file, and reports what does not', async () => {
+    const prices = join(directory.path, 'prices.json');
+    const entry = { litellm_provider: 'acme', mode: 'chat', input_cost_per_token: 1e-6, output_cost_per_token: 3e-6 };
+    writeFileSync(prices, JSON.stringify({ m: entry }));
+    const source = `priceSource: { file: "${prices}", usdCny: "1", names: { large: acme/m } }\n`;
+    writeFileSync(draft, `${await printed('catalog', 'show')}\n${source}`);
+    await printed('catalog', 'push', draft);
+    await until(async () => (await run('models', 'follow')).code === 0);
+    assert.match(
+      await printed('models', 'follow'),
+      /are draft \d+\. Put it in force .*\nlarge: output ¥2 → ¥3\nlarge: 10,000/,
+    );
+    writeFileSync(prices, 'no JSON');
+    const { code, stdout } = await run('models', 'follow');
+    assert.deepEqual([code, stdout], [1, 'The source cannot be used, and the prices stay: The source is not JSON.\n']);
+  });
+
   it('works without a running gateway, and with credentials that only the gateway has', async () => {
     await gateway!.stop();
     gateway = null;

@@ -309,6 +309,8 @@ describe('the models of an account', { timeout: 60_000 }, () => {
       [group.code, group.param, group.message],
       ['invalid_request_error', 'groupId', 'groupId: There is no group "reseller". Did you mean "resellers"?'],
     );
+    const created = await g.admin('POST', '/accounts', { name: 'alice', groupId: 'reseller' });
+    assert.deepEqual([created.status, created.body.error.param], [400, 'groupId']);
     assert.equal((await patch({ allowedModels: ['nothing'] })).param, 'allowedModels');
     assert.equal((await patch({ allowedModels: [] })).param, 'allowedModels');
     const { body } = await g.admin('GET', '/accounts?group=resellers&search=x');

@@ -111,13 +111,18 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
       checked.body.changes.map(({ text }: { text: string }) => text),
       ['test-chat: input ¥3 → ¥4'],
     );
-    assert.deepEqual(checked.body.examples, [{ model: 'test-chat', before: '0.043', now: '0.053', later: [] }]);
+    const [example, ...others] = checked.body.examples;
+    assert.deepEqual([example.model, example.before, example.now, example.later], ['test-chat', '0.043', '0.053', []]);
+    assert.deepEqual([example.marginPercentNow, others], [null, []]);
     const unchanged = await one.admin('POST', '/catalog/check', {
       base: 1,
       edits: [],
       exampleModels: ['test-chat', 'none'],
     });
-    assert.deepEqual(unchanged.body.examples, [{ model: 'test-chat', before: '0.043', now: '0.043', later: [] }]);
+    assert.deepEqual(
+      unchanged.body.examples.map(({ model, before, now }: Record<string, unknown>) => [model, before, now]),
+      [['test-chat', '0.043', '0.043']],
+    );
     const pushed = await one.admin('POST', '/catalog/revisions', {
       base: 1,
       edits: [{ path: ['models', 'test-chat', 'price', 'input'], value: '4' }],
@@ -243,6 +248,26 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
     two.provider.respond = json(200, chatCompletion(USAGE));
     assert.equal((await revisionMetrics(two)).in_force, 7);
     assert.equal(await charge(two), costNano({ input: 1_000, output: 100 }) - 1_000_000n);
+  });
+
+  it('is not changed by a draft, until that is applied', async () => {
+    const saved = await push(priced('5'), { isDraft: true, reason: 'to discuss' });
+    assert.deepEqual(
+      [saved.status, saved.body.number, saved.body.inForceAt],
+      [201, 8, null],
+      JSON.stringify(saved.body),
+    );
+    const [{ sentence }] = (await one.admin('GET', '/changes?action=catalog.revisions.create&limit=1')).body.data;
+    assertReviewed('admin POST /catalog/revisions, a draft', sentence);
+    assert.deepEqual([(await read()).base, (await read()).scheduled], [7, null]);
+    assert.equal((await push(priced('nonsense'), { isDraft: true })).status, 400);
+    const inForceAt = new Date(Date.now() + HOUR_MS).toISOString();
+    const applied = await one.admin('POST', '/catalog/revisions/8/apply', { inForceAt });
+    assert.deepEqual([applied.status, applied.body.inForceAt], [200, inForceAt]);
+    await until(async () => (await revisionMetrics(two)).scheduled === 8);
+    assert.equal((await one.admin('DELETE', '/catalog/revisions/8')).status, 200);
+    await until(async () => (await revisionMetrics(two)).scheduled === undefined);
+    assert.equal((await revisionMetrics(two)).in_force, 7);
   });
 });
 

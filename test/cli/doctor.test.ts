@@ -102,7 +102,10 @@ describe('faregate doctor', () => {
     assert.match(advice!, /Set FAREGATE_SECRETS_KEY or/);
     assert.match((await sealed(key))!.advice!, /^Add the key/);
     assert.match((await sealed(`${key},${old}`))!.detail, /^1 of 1 are sealed with an earlier key$/);
-    assert.match((await sealed(old))!.detail, /^1, and this machine can open all of them; backups contain them encrypted/);
+    assert.match(
+      (await sealed(old))!.detail,
+      /^1, and this machine can open all of them; backups contain them encrypted/,
+    );
     const wrong = (await sealed('canary'))!;
     assert.equal(wrong.state, 'failed');
     assert.ok(!wrong.detail.includes('canary'));

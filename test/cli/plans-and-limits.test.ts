@@ -467,6 +467,37 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     );
   });
 
+  it('limits what a key and a member spend on one model', async () => {
+    const key = await json('key', 'create', 'erin', '--budget', '9/day', '--model-budget', 'large=5/month');
+    assert.equal(key.modelBudgets.large.monthlySpendCapYuan, '5');
+    assert.equal(
+      await printed('key', 'limit', key.id, '--model-budget', 'large=none/month', '--model-budget', 'large=7/total'),
+      `${key.id}: ¥9 a day, ¥7 in all for large\n`,
+    );
+    assert.equal(await call('/v1/chat/completions', key.key), 200);
+    const listed = (await printed('key', 'list', 'erin')).split('\n').find((line) => line.includes(key.id));
+    assert.match(listed!, /¥[\d.]+ of 9 today, ¥[\d.]+ of 7 in all for large/);
+    assert.equal(
+      await printed('key', 'limit', key.id, '--budget', 'none/day', '--model-budget', 'large=none'),
+      `${key.id}: none\n`,
+    );
+    for (const value of ['large', 'large=', '=5/day', 'large=5', 'large=5/year']) {
+      assert.match(
+        await complaint('key', 'limit', key.id, `--model-budget=${value}`),
+        /^error: option '--model-budget/,
+      );
+    }
+    assert.match(
+      await complaint('key', 'limit', key.id, '--model-budget', 'larg=1/day'),
+      /^modelBudgets: There is no model "larg"\. Did you mean "large"\?/,
+    );
+    await printed('user', 'create', 'Mia', '--account', 'erin', '--role', 'member');
+    assert.equal(
+      await printed('account', 'member', 'limit', 'erin', 'Mia', '--model-budget', 'large=3/week'),
+      'Mia: ¥3 a week for large\n',
+    );
+  });
+
   // Number("abc") is NaN, JSON writes NaN as null, and null removes the limit.
   it('refuses a limit that is not a number, and does not change the key', async () => {
     const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');

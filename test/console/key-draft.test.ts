@@ -11,6 +11,7 @@ import {
 } from '../../console/src/parts/limits/limit-draft.ts';
 
 describe('the limits of a key in the form of the console', () => {
+  const budget = { model: 'a', amounts: { ...NO_LIMITS.amounts, monthlySpendCapYuan: '5' } };
   const oneModel = { model: 'a', requestsPerMinute: '60', tokensPerMinute: '' };
 
   it('are not sent if the form is empty', () => {
@@ -21,6 +22,7 @@ describe('the limits of a key in the form of the console', () => {
     const before = {
       ...NO_LIMITS,
       amounts: { ...NO_LIMITS.amounts, dailySpendCapYuan: '5', totalSpendCapYuan: '0.123456789' },
+      modelBudgets: [budget, { ...budget, model: 'b' }, { ...budget, model: 'c' }],
       rates: { ...NO_LIMITS.rates, modelLimits: [oneModel, { ...oneModel, model: 'b' }, { ...oneModel, model: 'c' }] },
       allowedModels: ['a'],
       allowedNetworks: ['10.0.0.0/8'],
@@ -29,6 +31,10 @@ describe('the limits of a key in the form of the console', () => {
     const after = {
       ...before,
       amounts: { ...before.amounts, dailySpendCapYuan: '' },
+      modelBudgets: [
+        { ...budget, model: 'c' },
+        { ...budget, amounts: { ...budget.amounts, totalSpendCapYuan: '9' } },
+      ],
       counts: { ...before.counts, dailyCalls: '0' },
       rates: {
         ...before.rates,
@@ -43,6 +49,10 @@ describe('the limits of a key in the form of the console', () => {
     };
     assert.deepEqual(changeOf(before, after), {
       dailySpendCapYuan: null,
+      modelBudgets: {
+        a: { dailySpendCapYuan: null, weeklySpendCapYuan: null, monthlySpendCapYuan: '5', totalSpendCapYuan: '9' },
+        b: null,
+      },
       dailyCalls: 0,
       tokensPerMinute: 5,
       modelLimits: { a: { requestsPerMinute: 60, tokensPerMinute: 1000 }, b: null },
@@ -57,6 +67,9 @@ describe('the limits of a key in the form of the console', () => {
       weeklySpendCapYuan: null,
       monthlySpendCapYuan: '3',
       totalSpendCapYuan: null,
+      modelBudgets: {
+        a: { dailySpendCapYuan: null, weeklySpendCapYuan: '2', monthlySpendCapYuan: null, totalSpendCapYuan: null },
+      },
       dailyCalls: 0,
       concurrency: null,
       requestsPerMinute: 60,
@@ -81,6 +94,11 @@ describe('the limits of a key in the form of the console', () => {
     assert.ok(isComplete(rates({ modelLimits: [oneModel] })));
     assert.ok(!isComplete(rates({ modelLimits: [oneModel, oneModel] })));
     assert.ok(!isComplete(rates({ modelLimits: [{ ...oneModel, model: '' }] })));
+    const budgets = (...modelBudgets: (typeof budget)[]) => ({ ...NO_LIMITS, modelBudgets });
+    assert.ok(isComplete(budgets(budget, { ...budget, model: 'b' })));
+    assert.ok(!isComplete(budgets(budget, budget)));
+    assert.ok(!isComplete(budgets({ ...budget, model: '' })));
+    assert.ok(!isComplete(budgets({ ...budget, amounts: { ...budget.amounts, dailySpendCapYuan: 'x' } })));
   });
 
   it('accept plain decimal amounts only', () => {

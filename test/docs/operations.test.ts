@@ -231,7 +231,14 @@ describe('docs/operations', { timeout: 600_000 }, () => {
   });
 
   it('moves the catalog to the database, changes it there, and moves it back', async () => {
-    const [move, push, history, schedule, back] = scriptsOf('catalog') as [string, string, string, string, string];
+    const [move, push, history, schedule, draft, back] = scriptsOf('catalog') as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
     const restart = async (): Promise<void> => {
       await gateway.stop();
       await startGateway();
@@ -245,6 +252,11 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(printed, /^acme-large: output ¥16 → ¥14$/m);
     assert.match(printed, /^acme-large: output ¥14 → ¥16$/m);
     assert.match(await shell(schedule.replace(' 5', ` ${first + 3}`)), /^Canceled revision/m);
+    const decided = await shell(draft.replace(' 6', ` ${first + 4}`));
+    assert.match(decided, /^Draft \d+\. /m);
+    assert.match(decided, /^Revision \d+, in force from .*\nacme-large: output ¥16 → ¥14$/m);
+    // Later pages have the first price.
+    await shell(`npx faregate catalog rollback ${first}`);
     assert.match(await shell(back), /contains the catalog of revision/);
     await restart();
     assert.equal((await ask(aliceKey)).status, 200);

@@ -169,6 +169,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       accountId: id,
       accountName: kind.name,
       keyId,
+      groupId: null,
       context: kind.isCoding ? 'coding' : 'balance',
       operation: kind.family.name,
       model: MODEL,

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { budgetId, budgetIdsOf, ownersWithBudgets } from '../../src/accounting/accounts/budget-ids.ts';
 import {
   createKeyLimitStore,
   createMemberLimitStore,
   type KeyLimitChange,
 } from '../../src/accounting/accounts/key-limit-store.ts';
+import type { ModelBudget } from '../../src/accounting/accounts/key-limit-tables.ts';
 import { createKeyReplacementStore } from '../../src/accounting/accounts/key-replacement-store.ts';
 import { createLimitedKeyStore } from '../../src/accounting/accounts/limited-key-store.ts';
+import { createModelBudgetStore, NO_BUDGET } from '../../src/accounting/accounts/model-budget-store.ts';
 import { createKeyStatusStore } from '../../src/accounting/accounts/status-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
@@ -51,8 +54,15 @@ const instantOf = (day: string, isBack: boolean): number =>
 /** The name of a refusal by a key's limits when the member's limits refuse instead. */
 const ofMember = (verdict: KeyVerdict): string => verdict.replace(/^key/, 'member');
 
+const MODELS = ['test', 'other'] as const;
+
+/** The budgets of a key or a person for each model. */
+type ModelBudgets = Readonly<Record<(typeof MODELS)[number], ReferenceKey>>;
+const noBudgets = (): ModelBudgets => ({ test: new ReferenceKey(), other: new ReferenceKey() });
+
 interface ModelKey {
   readonly id: string;
+  readonly budgets: ModelBudgets;
   /** The number of the person whose key it is. */
   person: number;
   readonly reference: ReferenceKey;
@@ -61,6 +71,7 @@ interface ModelKey {
 
 interface ModelPerson {
   readonly id: string;
+  readonly budgets: ModelBudgets;
   readonly reference: ReferenceKey;
 }
 
@@ -85,12 +96,19 @@ const change: fc.Arbitrary<KeyLimitChange> = fc.record({
   concurrencyMax: limit(fc.nat(6)),
 });
 
+const budget: fc.Arbitrary<Partial<ModelBudget>> = fc.record({
+  dailySpendCapNano: limit(fc.bigInt(0n, 30n)),
+  weeklySpendCapNano: limit(fc.bigInt(0n, 40n)),
+  monthlySpendCapNano: limit(fc.bigInt(0n, 40n)),
+  totalSpendCapNano: limit(fc.bigInt(0n, 80n)),
+}) as fc.Arbitrary<Partial<ModelBudget>>;
+
 /** Keys and people are numbers modulo how many there are. */
 type Step =
   | {
       readonly kind: 'calls';
       readonly isBack: boolean;
-      readonly calls: readonly { key: number; amountNano: bigint | null }[];
+      readonly calls: readonly { key: number; model: (typeof MODELS)[number]; amountNano: bigint | null }[];
     }
   | {
       readonly kind: 'end';
@@ -100,6 +118,13 @@ type Step =
   | { readonly kind: 'release'; readonly which: number }
   | { readonly kind: 'next day' }
   | { readonly kind: 'limit person'; readonly person: number; readonly change: KeyLimitChange }
+  | {
+      readonly kind: 'budget';
+      readonly of: 'key' | 'person';
+      readonly owner: number;
+      readonly model: (typeof MODELS)[number];
+      readonly caps: Partial<ModelBudget>;
+    }
   | { readonly kind: 'limit key'; readonly key: number; readonly change: KeyLimitChange }
   | { readonly kind: 'replace'; readonly key: number }
   | {
@@ -118,6 +143,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       calls: fc.array(
         fc.record({
           key: fc.nat(20),
+          model: fc.constantFrom(...MODELS),
           amountNano: fc.oneof({ weight: 3, arbitrary: fc.bigInt(0n, 15n) }, fc.constant(null)),
         }),
         { minLength: 1, maxLength: 10 },
@@ -144,6 +170,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('next day' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('limit person' as const), person: fc.nat(2), change }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('limit key' as const), key: fc.nat(20), change }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('budget' as const),
+      of: fc.constantFrom('key' as const, 'person' as const),
+      owner: fc.nat(20),
+      model: fc.constantFrom(...MODELS),
+      caps: budget,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('replace' as const), key: fc.nat(20) }) },
   {
     weight: 1,
@@ -216,7 +252,11 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
       endsAt: new Date('2027-12-31T00:00Z'),
       at: NOW,
     });
-    const people = [0, 1, 2].map((n) => ({ id: `usr_${accountId}_${n}`, reference: new ReferenceKey() }));
+    const people = [0, 1, 2].map((n) => ({
+      id: `usr_${accountId}_${n}`,
+      reference: new ReferenceKey(),
+      budgets: noBudgets(),
+    }));
     for (const { id } of people) {
       const user = { id, email: null, name: id, passwordHash: null, operatorRole: null, memberships: [], at: NOW };
       assert.equal(await createUserStore(database).insert(user), null);
@@ -228,27 +268,42 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
   /** Calls by what authentication says of their keys; `null`: the key is refused. */
   async function requestsBy(
     accountId: string,
-    asked: readonly { readonly keyId: string; readonly amountNano: bigint | null }[],
+    asked: readonly { readonly keyId: string; readonly model: string; readonly amountNano: bigint | null }[],
   ): Promise<(ReservationRequest | null)[]> {
     const statuses = await createKeyStatusStore(database).findStatuses(asked.map(({ keyId }) => hashOf(keyId)));
     const limitations = await createLimitedKeyStore(database).find(statuses.map((status) => status!));
-    return asked.map(({ keyId, amountNano }, i) => {
-      if (statuses[i]!.isRevoked) return null;
-      const { isKeyLimited, memberId } = limitations[i]!;
+    return asked.map(({ keyId, model, amountNano }, i) => {
+      const { isRevoked, userId } = statuses[i]!;
+      if (isRevoked) return null;
+      const { isKeyLimited, memberId, keyBudgets, memberBudgets } = limitations[i]!;
+      const owners = ownersWithBudgets(
+        keyBudgets && { ownerId: keyId, models: new Set(keyBudgets) },
+        memberBudgets && { ownerId: userId!, models: new Set(memberBudgets) },
+      );
+      const hasBudgets = owners !== null && amountNano !== null;
+      const budgetIds = hasBudgets ? budgetIdsOf(owners, { id: model, aliases: [] }) : null;
       const plan = amountNano === null ? { inputBytes: 1, outputTokensRequested: 0, tokens: 0, innerModels: [] } : null;
-      return requestOf(accountId, `call_${++made}`, amountNano, { keyId, isKeyLimited, memberId, plan });
+      return requestOf(accountId, `call_${++made}`, amountNano, {
+        keyId,
+        model,
+        isKeyLimited,
+        memberId,
+        budgetIds,
+        plan,
+      });
     });
   }
 
   function endOf(
-    { accountId, callId, keyId, isKeyLimited, memberId }: ReservationRequest,
+    { accountId, callId, keyId, model, isKeyLimited, memberId, budgetIds }: ReservationRequest,
     counts: boolean,
     chargeNano: bigint,
   ): SettlementRecord {
-    const use = { counts, chargeNano, ...(memberId !== null && { memberId }) };
+    const owners = { ...(memberId !== null && { memberId }), ...(budgetIds !== null && { budgetIds }) };
+    const isCounted = isKeyLimited || Object.keys(owners).length > 0;
     return recordOf(
-      { ...outcomeOf(accountId, callId, chargeNano), keyId },
-      { key: isKeyLimited || memberId !== null ? use : null, plan: { counts, tokens: 0 } },
+      { ...outcomeOf(accountId, callId, chargeNano), keyId, model },
+      { key: isCounted ? { counts, chargeNano, ...owners } : null, plan: { counts, tokens: 0 } },
     );
   }
 
@@ -269,8 +324,8 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
           const { accountId, people } = await createPeople();
           const present = new Set([0, 1, 2]);
           const keys: ModelKey[] = [];
-          const addKey = (person: number, reference: ReferenceKey): ModelKey => {
-            const key = { id: `key_${accountId}_${keys.length}`, person, reference, isEnded: false };
+          const addKey = (person: number, reference: ReferenceKey, budgets = noBudgets()): ModelKey => {
+            const key = { id: `key_${accountId}_${keys.length}`, person, reference, budgets, isEnded: false };
             keys.push(key);
             return key;
           };
@@ -293,6 +348,18 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
             assert.deepEqual(await store.change(accountId, id, wanted), reference.limits);
             assert.deepEqual((await store.find(accountId, [id, 'key_other'])).get(id), reference.limits);
           }
+          async function limitModel(
+            { id, budgets }: ModelKey | ModelPerson,
+            model: (typeof MODELS)[number],
+            caps: Partial<ModelBudget>,
+          ): Promise<void> {
+            budgets[model].change(caps);
+            const changes = [{ model: { id: model, aliases: [] }, caps }];
+            await createMemberLimitStore(database).change(accountId, id, {}, changes);
+            const { dailyCallsMax: _calls, concurrencyMax: _concurrency, ...expected } = budgets[model].limits;
+            const found = await createModelBudgetStore(database).find([{ accountId, ownerId: id }]);
+            assert.deepEqual(found.get(id)?.get(model) ?? NO_BUDGET, expected);
+          }
           // One of a person with limits, and one of a person without any.
           await limitKey(keys[1]!, keyLimits[0]!);
           await limitKey(keys[4]!, keyLimits[1]!);
@@ -302,12 +369,24 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
             key: ModelKey,
             today: string,
           ): { verdict: string; counting: ReferenceKey[] } {
-            const person = people[key.person]!.reference;
-            const [byKey, byPerson] = [isLimited(key.reference), isLimited(person)];
-            const ofKey = byKey ? key.reference.refusal(request, today) : null;
-            const verdict = ofKey ?? (byPerson ? person.refusal(request, today) : null);
-            if (verdict !== null) return { verdict: ofKey ?? ofMember(verdict), counting: [] };
-            const counting = [...(byKey ? [key.reference] : []), ...(byPerson ? [person] : [])];
+            const person = people[key.person]!;
+            const model = request.model as (typeof MODELS)[number];
+            const ofModel = [
+              { reference: key.budgets[model], isOfMember: false },
+              { reference: person.budgets[model], isOfMember: true },
+            ];
+            const counting: ReferenceKey[] = [];
+            for (const { reference, isOfMember } of [
+              { reference: key.reference, isOfMember: false },
+              { reference: person.reference, isOfMember: true },
+              // Calls on a plan cost nothing.
+              ...(request.amountNano === null ? [] : ofModel),
+            ]) {
+              if (!isLimited(reference)) continue;
+              const refusal = reference.refusal(request, today);
+              if (refusal !== null) return { verdict: isOfMember ? ofMember(refusal) : refusal, counting: [] };
+              counting.push(reference);
+            }
             for (const reference of counting) assert.equal(reference.admit(request, today), 'admitted');
             return { verdict: 'admitted', counting };
           }
@@ -319,13 +398,15 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
             const time = timeAt(atMs);
             switch (taken.kind) {
               case 'calls': {
-                const tried = taken.calls.map(({ key, amountNano }) => ({
+                const tried = taken.calls.map(({ key, model, amountNano }) => ({
                   key: keys[key % keys.length]!,
+                  // The plan includes one of the models.
+                  model: amountNano === null ? MODELS[0] : model,
                   amountNano,
                 }));
                 const found = await requestsBy(
                   accountId,
-                  tried.map(({ key, amountNano }) => ({ keyId: key.id, amountNano })),
+                  tried.map(({ key, model, amountNano }) => ({ keyId: key.id, model, amountNano })),
                 );
                 const asked = tried.flatMap(({ key }, i) => {
                   const request = found[i]!;
@@ -378,6 +459,11 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
               case 'limit person':
                 await limitPerson(taken.person, taken.change);
                 break;
+              case 'budget': {
+                const owners = taken.of === 'key' ? keys.filter(({ isEnded }) => !isEnded) : people;
+                await limitModel(owners[taken.owner % owners.length]!, taken.model, taken.caps);
+                break;
+              }
               case 'limit key': {
                 const key = keys[taken.key % keys.length]!;
                 if (!key.isEnded) await limitKey(key, taken.change);
@@ -386,7 +472,8 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
               case 'replace': {
                 const old = keys[taken.key % keys.length]!;
                 if (old.isEnded) break;
-                const next = addKey(old.person, old.reference.replacement());
+                const budgets = { test: old.budgets.test.replacement(), other: old.budgets.other.replacement() };
+                const next = addKey(old.person, old.reference.replacement(), budgets);
                 const made = { accountId, keyId: old.id, id: next.id, keyHash: hashOf(next.id), prefix: 'sk-fg-…' };
                 const replacement = { ...made, expiresAt: null, keepOldMs: 0, at: NOW };
                 const replacements = createKeyReplacementStore(placedInOne(inOneDatabase(database)));
@@ -423,6 +510,15 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
               }
             }
             const uses = await readUses(accountId);
+            for (const { id, budgets } of [...people, ...keys]) {
+              for (const model of MODELS) {
+                const use = uses.get(budgetId(id, model)) ?? null;
+                // Budgets for models do not limit numbers of calls.
+                const expected = { ...budgets[model].use(), calls: 0, inFlight: 0 };
+                if (use !== null || isLimited(budgets[model]))
+                  assert.deepEqual(use, expected, `${id} for ${model} after step ${index}`);
+              }
+            }
             for (const { id, reference } of [...people, ...keys]) {
               const use = uses.get(id) ?? null;
               if (use !== null || isLimited(reference))
@@ -469,7 +565,7 @@ describe(`the limits of keys and members`, { timeout: 240_000 }, () => {
     const today = '2026-12-31';
     const died = await requestsBy(
       accountId,
-      [keyId, keyId, ofNobody].map((id) => ({ keyId: id, amountNano: 50n })),
+      [keyId, keyId, ofNobody].map((id) => ({ keyId: id, model: 'test', amountNano: 50n })),
     );
     const [late, byHand, free] = died as [ReservationRequest, ReservationRequest, ReservationRequest];
     for (const request of [late, byHand, free]) {

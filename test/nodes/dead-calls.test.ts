@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { budgetId } from '../../src/accounting/accounts/budget-ids.ts';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
+import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
 import {
   type CallName,
@@ -165,6 +167,8 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
         keyDayNo: null,
         memberId: null,
         memberDayNo: null,
+        keyBudgetId: null,
+        memberBudgetId: null,
         rateFills: null,
         hasSlot: false,
       },
@@ -174,6 +178,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       id: 'call_known',
       accountId: id,
       keyId: 'key_test',
+      groupId: 'resellers',
       context: 'balance',
       operation: 'chat',
       model: 'test',
@@ -331,6 +336,62 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     await endCalls(node.settlement, [outcomeOf(id, 'call_late_failed', null)]);
     assert.deepEqual(await node.calls.find('call_late_failed'), await endedWith(id, 'call_late_failed', null));
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
+  });
+
+  it('free what they reserved of budgets for a model, which count a late end or a later charge once', async () => {
+    const id = await account(100n);
+    const [keyId, userId] = [`key_${id}`, `usr_${id}`];
+    const budgetIds = { key: budgetId(keyId, 'test'), member: budgetId(userId, 'test') };
+    const change = [{ model: { id: 'test', aliases: [] }, caps: { totalSpendCapNano: 50n } }];
+    for (const ownerId of [keyId, userId]) await node.keys.change(id, ownerId, {}, change);
+    const used = async () => {
+      const rows = await sql<{ key_id: string; n: string }>(
+        database,
+        `select key_id, total_spent_nano || '+' || reserved_nano as n from key_limits where account_id = $1 and model is not null`,
+        [id],
+      );
+      return rows.map(({ key_id, n }) => [key_id, n]);
+    };
+    const both = (use: string) => [budgetIds.key, budgetIds.member].map((owner) => [owner, use]);
+    const late = { ...outcomeOf(id, 'call_late', 20n), keyId };
+    const lateEnd = recordOf(late, { key: { counts: true, chargeNano: 20n, budgetIds } });
+    for (const callId of ['call_late', 'call_resolved']) {
+      await node.admitAll([requestOf(id, callId, 30n, { keyId, budgetIds })]);
+      assert.deepEqual(await used(), both(callId === 'call_late' ? '0+30' : '20+30'));
+      await assertSound(inOneDatabase(database));
+      await node.resolveAll();
+      if (callId !== 'call_late') continue;
+      assert.deepEqual(await used(), both('0+0'));
+      for (let n = 0; n < 2; n++) await node.settlement.end([lateEnd], TIME);
+      assert.deepEqual(await used(), both('20+0'));
+    }
+    const resolutions = createResolutionStore(database);
+    const request = {
+      callId: 'call_resolved',
+      resolution: { action: 'charge', chargeNano: 7n },
+      by: null,
+      via: 'command_line',
+      memo: null,
+      idempotencyKey: null,
+      periods: TIME.periodsAt(LATER.getTime()),
+    } as const;
+    assert.equal((await resolutions.resolve(request)).outcome, 'resolved');
+    assert.equal((await resolutions.resolve(request)).outcome, 'repeated');
+    assert.deepEqual(await used(), both('27+0'));
+    await assertSound(inOneDatabase(database));
+    // The audit compares them with the ledger and with reservations.
+    await sql(
+      database,
+      'update key_limits set total_spent_nano = 28, reserved_nano = 1 where account_id = $1 and key_id = $2',
+      [id, budgetIds.key],
+    );
+    const results = await auditLedger(inOneDatabase(database));
+    assert.equal(results.filter(({ breaches }) => breaches.length > 0).length, 2);
+    await sql(
+      database,
+      'update key_limits set total_spent_nano = 27, reserved_nano = 0 where account_id = $1 and key_id = $2',
+      [id, budgetIds.key],
+    );
   });
 
   it('keep a record whose outcome is known', async () => {

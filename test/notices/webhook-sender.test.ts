@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { AddressRanges, parseAddressRange } from '../../src/lib/ip-address.ts';
-import type { Resolve } from '../../src/notices/target.ts';
+import type { Resolve } from '../../src/lib/outgoing/target.ts';
 import { createWebhookSender, type SendResult } from '../../src/notices/webhook-sender.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';

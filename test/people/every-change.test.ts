@@ -454,6 +454,8 @@ values ('idn_test', $1, 'https://issuer.example', 'lin', now())`;
     'admin POST /config/reload',
     'admin POST /catalog/revisions',
     'admin POST /catalog/revisions/:id/rollback',
+    'admin POST /catalog/revisions/:id/apply',
+    'admin POST /catalog/price-source/read',
     'admin DELETE /catalog/revisions/:id',
   ];
 

@@ -67,6 +67,7 @@ export function balanceCall(callId: string, parts: Partial<ReservationRequest> =
     modelAliases: [],
     isKeyLimited: false,
     memberId: null,
+    budgetIds: null,
     isRateLimited: false,
     groupLimits: null,
     groupFactorBasisPoints: 10_000,
@@ -197,8 +198,8 @@ export class MemoryAccount {
 
   look(call: Partial<Omit<AskingCall, 'request'>>, nowMs: number): Refusal | null {
     this.#read(nowMs, 1);
-    const usual = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, groupLimits: null };
-    const asking = { ...usual, isOnPlan: false, ...call };
+    const owners = { accountId: ACCOUNT, keyId: KEY, isKeyLimited: false, memberId: null, budgetIds: null };
+    const asking = { ...owners, groupLimits: null, isOnPlan: false, ...call };
     // A precheck writes nothing.
     const accounts = new Map([[asking.accountId, structuredClone(this.state)]]);
     return decideLooks([asking], accounts, this.contextAt(nowMs))[0]!;

@@ -87,6 +87,7 @@ export const KNOWN: CallFacts = {
   requestId: 'req_first',
   priceRule: 'off_peak',
   startedAtMs: NOW_MS,
+  groupId: 'resellers',
 };
 export const FACTS = factsText(KNOWN);
 

@@ -7,6 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import type { SettlementTiming } from '../../src/accounting/settlement/settlement.ts';
 import { createGateway, type Gateway } from '../../src/app/gateway.ts';
 import type { NoticeOptions } from '../../src/app/notices.ts';
+import type { PriceSourceTiming } from '../../src/app/price-source.ts';
 import type { AbortLimits } from '../../src/calls/relay/client-abort.ts';
 import type { RequestWorkersOptions } from '../../src/calls/request-workers.ts';
 import { splitConfig } from '../../src/config/catalog-text.ts';
@@ -137,6 +138,8 @@ export interface TestGatewayOptions {
   readonly noticeSettings?: string;
   /** By default no scan runs, and only notices that a request queues are sent. */
   readonly notices?: NoticeOptions;
+  /** How often the price source is checked, and how it is reached. */
+  readonly priceSource?: PriceSourceTiming;
   /** How often usage is summed; by default never during a test. */
   readonly usageIntervalMs?: number;
   /** YAML of the `tracing` section. Spans are exported without waiting for a batch. */
@@ -317,6 +320,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     ...(node === null ? {} : { node, configLoads }),
     ...(options.revisionLeadMs === undefined ? {} : { revisionLeadMs: options.revisionLeadMs }),
     ...(options.sealingKeys === undefined ? {} : { sealingKeys: options.sealingKeys }),
+    ...(options.priceSource === undefined ? {} : { priceSource: options.priceSource }),
     checksResponses: true,
     hashCost: CHEAP_HASHES,
     traceTiming: { delayMs: 10 },

@@ -1,10 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 import { createApiKeyStore } from '../../src/accounting/accounts/api-key-store.ts';
-import type { KeyLimitChange } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../../src/accounting/accounts/key-replacement-store.ts';
-import { createKeyWithLimitsStore } from '../../src/accounting/accounts/key-with-limits-store.ts';
+import { createKeyWithLimitsStore, type KeyChange } from '../../src/accounting/accounts/key-with-limits-store.ts';
 import { createKeys, type Keys } from '../../src/accounting/accounts/keys.ts';
-import type { RateLimitChange } from '../../src/accounting/accounts/rate-limit-store.ts';
 import type { DatabasePool } from '../../src/db/database.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createIds } from '../../src/lib/ids.ts';
@@ -28,7 +26,7 @@ export function keysOn(homes: HomePools, clock: Clock): Keys {
 export async function insertLimitedKey(
   pool: DatabasePool,
   { accountId, id, at }: { readonly accountId: string; readonly id: string; readonly at: Date },
-  given: { readonly limits?: KeyLimitChange; readonly rates?: RateLimitChange },
+  given: Pick<KeyChange, 'limits' | 'rates' | 'budgets'>,
 ): Promise<void> {
   const key = { accountId, id, name: id, keyHash: Buffer.from(id), prefix: 'p', expiresAt: null, at };
   await createKeyWithLimitsStore(placedInOne(inOneDatabase(pool))).insert(key, given);

@@ -73,7 +73,12 @@ describe('an export', { timeout: 300_000 }, () => {
       scopes: ['account', 'calls'],
     });
     assert.equal(scoped.status, 201);
-    const limited = await g.admin('PATCH', `/keys/${account.keyId}`, { concurrency: 5, dailyCalls: 100, ...lists });
+    const limited = await g.admin('PATCH', `/keys/${account.keyId}`, {
+      concurrency: 5,
+      dailyCalls: 100,
+      modelBudgets: { 'test-chat': { monthlySpendCapYuan: '5' } },
+      ...lists,
+    });
     assert.equal(limited.status, 200);
     const priced = await g.admin('PATCH', `/accounts/${account.id}`, { priceFactorBasisPoints: 8_000 });
     assert.equal(priced.status, 200);
@@ -97,6 +102,8 @@ describe('an export', { timeout: 300_000 }, () => {
     } as const;
     await createRevisionStore(source.database.pool('admin')).insert(revision);
     person = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
+    const ofMember = { userId: person.id, modelBudgets: { 'test-chat': { totalSpendCapYuan: '6' } } };
+    assert.equal((await g.admin('PATCH', `/accounts/${account.id}/members`, ofMember)).status, 200);
     assert.equal((await g.admin('POST', '/webhooks', { url: 'https://receiver.example/' })).status, 201);
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });

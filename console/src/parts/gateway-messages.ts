@@ -40,6 +40,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
   'Revision {} is a record of a configuration file.': '版本 {1} 是配置文件的记录。',
   'Revision {} is already canceled.': '版本 {1} 已取消。',
+  'Revision {} was decided in the meantime.': '版本 {1} 已由他人处理。',
+  'Revision {} is not a draft. Roll back to it to put it in force again.':
+    '版本 {1} 不是草稿。如需重新生效，请回滚到该版本。',
+  'The catalog has no price source. Set "priceSource".': '目录没有价格源。请设置 priceSource。',
+  'The price source is being read. Try again in a minute.': '正在读取价格源，请一分钟后重试。',
   'Revision {} follows revision {} and contains its changes. Cancel revision {} first, or roll back.':
     '版本 {1} 在版本 {2} 之后，并包含其修改。请先取消版本 {3}，或回滚。',
   'Revision {} is in force, or will be in a few seconds. Roll back to an earlier revision instead.':
@@ -48,6 +53,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '版本 {1} 将于 {2} 生效，晚于此版本，会撤销此版本的修改。请先取消版本 {3}，或让此版本在同一时间或之后生效。',
   'There is no plan {}.': '没有套餐 {1}。',
   'There is no plan {}. {}': '没有套餐 {1}。',
+  'There is no model "{}". {}': '没有模型“{1}”。{2}',
   'There is no model {}.': '没有模型 {1}。',
   'There is no model {} that may be called.{}': '没有可调用的模型 {1}。',
   'Unknown name "{}". Use a comma-separated list of {}.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
@@ -117,6 +123,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
     '一天内已为账户创建 {1} 个邀请，达到上限。请明天再创建。',
   'Use at least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
   'At least {} characters.': '至少 {1} 个字符。',
+  'At most {} models may have budgets of their own.': '最多为 {1} 个模型单独设置预算。',
   'At most {} characters.': '最多 {1} 个字符。',
   'Use at most {} characters.': '最多 {1} 个字符。',
   'Do not use your e-mail address or name.': '不能与邮箱或名称相同。',

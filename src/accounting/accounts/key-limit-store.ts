@@ -4,6 +4,7 @@ import type { TableColumns } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
+import { type ModelBudgetChange, setModelBudgets } from './model-budget-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 /** This file stores the limits that users set for keys and members. `accounting/reservations/` counts their use. */
@@ -20,8 +21,16 @@ export type KeyLimitChange = ChangeOf<KeyLimits>;
 export const IS_LIMITED = `coalesce(${LIMITS.of('l')}) is not null`;
 
 interface LimitStore<Limits> {
-  /** Changes limits and returns all of them; `null` if the account does not exist. The caller must have checked that the owner exists. */
-  change(accountId: string, ownerId: string, change: ChangeOf<Limits>): Promise<Limits | null>;
+  /**
+   * Changes limits and returns all of them; `null` if the account does not exist. The caller must have checked that the owner exists.
+   * @throws TooManyBudgetsError
+   */
+  change(
+    accountId: string,
+    ownerId: string,
+    change: ChangeOf<Limits>,
+    budgets?: readonly ModelBudgetChange[],
+  ): Promise<Limits | null>;
   /** Returns limits by owner id. Owners without a row are absent. */
   find(accountId: string, ownerIds: readonly string[]): Promise<ReadonlyMap<string, Limits>>;
 }
@@ -74,10 +83,11 @@ ${names
   return {
     set,
     store: (database: PartitionPool): LimitStore<Limits> => ({
-      change: (accountId, ownerId, change) =>
+      change: (accountId, ownerId, change, budgets = []) =>
         database.transaction(async (transaction) => {
           if (!(await lockAccount(transaction, accountId))) return null;
           const limits = await set(transaction, accountId, ownerId, change);
+          if (budgets.length > 0) await setModelBudgets(transaction, { accountId, ownerId }, budgets);
           await announceChange(transaction, accountId);
           return limits;
         }),

@@ -12,7 +12,10 @@ import {
   textColumn,
 } from '../../db/table.ts';
 
-/** Prefix of user ids. A row with a user id as `key_id` limits this member across all keys; it stays when the member leaves. */
+/**
+ * Prefix of user ids. A row with a user id as `key_id` limits this member across all keys; it stays when the member leaves. A row with a
+ * `budgetId` as `key_id` has the budgets of a key or a member for one model, and only such a row has `owner_id` and `model`.
+ */
 
 const USER_ID_PREFIX = 'usr_';
 
@@ -21,12 +24,20 @@ export const isPersonId = (ownerId: string): boolean => ownerId.startsWith(USER_
 /** SQL: whether a row limits a key, not a member. */
 export const isOfKey = (ownerId: string): string => `not starts_with(${ownerId}, '${USER_ID_PREFIX}')`;
 
-const CAPS = {
-  /** Maximum spend per period in the billing time zone. */
+/** Maximum spend per period in the billing time zone. */
+const SPEND_CAPS = {
   dailySpendCapNano: orNull(bigintColumn('daily_spend_cap_nano')),
   weeklySpendCapNano: orNull(bigintColumn('weekly_spend_cap_nano')),
   monthlySpendCapNano: orNull(bigintColumn('monthly_spend_cap_nano')),
   totalSpendCapNano: orNull(bigintColumn('total_spend_cap_nano')),
+};
+
+/** For one model. */
+export const MODEL_BUDGET = tableColumns(SPEND_CAPS);
+export type ModelBudget = RowOf<typeof MODEL_BUDGET>;
+
+const CAPS = {
+  ...SPEND_CAPS,
   dailyCallsMax: orNull(countColumn('daily_calls_max')),
   concurrencyMax: orNull(countColumn('concurrency_max')),
 };

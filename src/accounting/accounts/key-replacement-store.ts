@@ -4,6 +4,7 @@ import { lockAccount } from '../ledger/account-lock-store.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { lockAccountRow } from './account-row-store.ts';
 import { type ApiKey, KEYS } from './api-key-store.ts';
+import { budgetId } from './budget-ids.ts';
 import { KEY_COUNTERS, TAKEN_OVER } from './key-limit-tables.ts';
 import { type OwnKeysLimit, requireCapacityForKey, requireMembership } from './key-owner-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -34,17 +35,21 @@ const COUNTED_BEFORE = [
   ...KEY_COUNTERS.map(({ before, column }) => `'${before}', ${column}`),
 ].join(', ');
 
-/** Reads the counters of the old key. Separate, because Citus does not allow this function in a statement that inserts what it reads. */
+/**
+ * Reads the counters of the old key and of its budgets for models. Separate, because Citus does not allow this function in a statement that
+ * inserts what it reads. Uses the primary key and key_limits_by_owner.
+ */
 const selectCounted: Statement = {
   name: 'keys.select-counted',
-  text: `select jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits where account_id = $1 and key_id = $2`,
+  text: `select key_id, model, jsonb_build_object(${COUNTED_BEFORE})::text as counted from key_limits
+where account_id = $1 and (key_id = $2 or owner_id = $2)`,
 };
 
 /** Copies limits and counters to the new key. Call records of earlier use name the old key, so the copy stores this as `counted_before`. */
 const copyLimits: Statement = {
   name: 'keys.copy-limits',
-  text: `insert into key_limits (account_id, key_id, ${TAKEN_OVER.list}, counted_before)
-select account_id, $3, ${TAKEN_OVER.list}, $4::jsonb
+  text: `insert into key_limits (account_id, key_id, owner_id, model, ${TAKEN_OVER.list}, counted_before)
+select account_id, $3, $4, model, ${TAKEN_OVER.list}, $5::jsonb
 from key_limits where account_id = $1 and key_id = $2`,
 };
 
@@ -54,6 +59,12 @@ const copyRates: Statement = {
 select account_id, $3, model, requests_max, tokens_max from rate_limits
 where account_id = $1 and key_id = $2 and (requests_max is not null or tokens_max is not null)`,
 };
+
+interface LimitRow {
+  readonly key_id: string;
+  readonly model: string | null;
+  readonly counted: string;
+}
 
 export interface KeyReplacement {
   readonly accountId: string;
@@ -87,8 +98,10 @@ export function createKeyReplacementStore({ partitions }: Pick<PlacedPools, 'par
         // Users must be members to replace their own keys. Owners and operators can also replace keys of users who have left.
         if (ownKeys !== undefined) await requireMembership(transaction, accountId, ownKeys.userId);
         const key = KEYS.first(await transaction.query(copyKey, [keyId, id, keyHash, prefix, at, expiresAt]));
-        const [limits] = await transaction.query<{ counted: string }>(selectCounted, [accountId, keyId]);
-        if (limits !== undefined) await transaction.query(copyLimits, [accountId, keyId, id, limits.counted]);
+        for (const { key_id, model, counted } of await transaction.query<LimitRow>(selectCounted, [accountId, keyId])) {
+          const [newId, ownerId] = model === null ? [id, null] : [budgetId(id, model), id];
+          await transaction.query(copyLimits, [accountId, key_id, newId, ownerId, counted]);
+        }
         await transaction.query(copyRates, [accountId, keyId, id]);
         await announceChange(transaction, accountId);
         return { key: key!, replaced };

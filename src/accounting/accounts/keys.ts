@@ -6,12 +6,14 @@ import { createApiKey, displayPrefix, hashApiKey } from './key-format.ts';
 import { type KeyLimitChange, NO_LIMITS } from './key-limit-store.ts';
 import type { KeyReplacement, KeyReplacementStore } from './key-replacement-store.ts';
 import type { KeyChange, KeyWithLimits, KeyWithLimitsStore } from './key-with-limits-store.ts';
+import { type ModelBudgetChange, NO_MODEL_BUDGETS } from './model-budget-store.ts';
 import type { Principals } from './principals.ts';
 import { NO_RATE_LIMITS, type RateLimitChange } from './rate-limit-store.ts';
 
 interface AskedKey extends Pick<NewKey, 'accountId' | 'name' | 'expiresAt' | 'scopes' | 'ownKeys'> {
   readonly limits?: KeyLimitChange | undefined;
   readonly rates?: RateLimitChange | undefined;
+  readonly budgets?: readonly ModelBudgetChange[] | undefined;
   readonly allowed: AllowListChange;
   readonly userId: string | null;
 }
@@ -51,12 +53,13 @@ export function createKeys(dependencies: KeysDependencies) {
   }
 
   async function insert(
-    { limits, rates, ...asked }: AskedKey,
+    { limits, rates, budgets = [], ...asked }: AskedKey,
     stored: Pick<NewKey, 'id' | 'keyHash' | 'prefix' | 'isImported' | 'isRevoked'>,
   ): Promise<KeyWithLimits> {
     const key = { ...asked, ...stored, at: now() };
-    if (limits !== undefined || rates !== undefined) return keysWithLimits.insert(key, { limits, rates });
-    return { key: await accounts.insertKey(key), limits: NO_LIMITS, rates: NO_RATE_LIMITS };
+    const isLimited = limits !== undefined || rates !== undefined || budgets.length > 0;
+    if (isLimited) return keysWithLimits.insert(key, { limits, rates, budgets });
+    return { key: await accounts.insertKey(key), limits: NO_LIMITS, rates: NO_RATE_LIMITS, budgets: NO_MODEL_BUDGETS };
   }
 
   return {
@@ -67,7 +70,10 @@ export function createKeys(dependencies: KeysDependencies) {
     /** @throws TooManyKeysError; StatementError if another key has the same hash. */
     makeImported: (asked: AskedKey, text: ImportedKeyText): Promise<KeyWithLimits> =>
       insert(asked, { ...text, id: ids.next('key'), isImported: true }),
-    /** Changes a key. Returns `null` if it no longer exists; `too_many`, changing nothing, if rate limits would name too many models. */
+    /**
+     * Changes a key. Returns `null` if it no longer exists; `too_many`, changing nothing, if rate limits would name too many models.
+     * @throws TooManyBudgetsError
+     */
     async change(key: ApiKey, change: KeyChange): Promise<ApiKey | 'too_many' | null> {
       const changed = await keysWithLimits.change(key, change);
       principals.forget(key.accountId);

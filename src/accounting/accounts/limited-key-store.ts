@@ -1,10 +1,16 @@
 import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
-import { booleanColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { booleanColumn, jsonbColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
-import { LIMITS } from './key-limit-tables.ts';
+import { LIMITS, MODEL_BUDGET } from './key-limit-tables.ts';
 import { IS_RATE_LIMITED } from './rate-limit-store.ts';
+
+/** Returns SQL for the models for which an owner has budgets. Uses key_limits_by_owner. */
+const budgetedModels = (ownerId: string): string => `(
+    select jsonb_agg(b.model) from key_limits b
+    where b.account_id = k.account_id and b.owner_id = ${ownerId} and coalesce(${MODEL_BUDGET.of('b')}) is not null
+  )`;
 
 const LIMITED = selection({
   isKeyLimited: booleanColumn(`${IS_LIMITED} as is_limited`),
@@ -15,11 +21,14 @@ const LIMITED = selection({
   memberModels: selection({ allowedModels: orNull(listColumn('allowed_models')) })
     .from('m')
     .to(({ allowedModels }) => allowedModels),
+  /** The models for which the key, or its owner, has budgets; `null`: none. */
+  keyBudgets: orNull(jsonbColumn<readonly string[]>(`${budgetedModels('k.id')} as key_budgets`)),
+  memberBudgets: orNull(jsonbColumn<readonly string[]>(`${budgetedModels('k.user_id')} as member_budgets`)),
 });
 
 export type KeyLimitation = RowOf<typeof LIMITED>;
 
-/** Selects the limits of keys, in the order of the given keys. Uses primary keys. */
+/** Selects the limits of keys, in the order of the given keys. Uses primary keys and key_limits_by_owner. */
 const selectLimited: Statement = {
   name: 'accounts.select-limited',
   text: `select ${LIMITED.list}

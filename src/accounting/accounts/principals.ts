@@ -11,6 +11,7 @@ import type { AddressRanges } from '../../lib/ip-address.ts';
 import type { Soon } from '../../lib/soon.ts';
 import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
+import { type OwnersWithBudgets, ownersWithBudgets } from './budget-ids.ts';
 import { createImportedKeys } from './imported-keys.ts';
 import { displayPrefix, isApiKey, mayBeImportedKey } from './key-format.ts';
 import type { KeyLimitation } from './limited-key-store.ts';
@@ -28,6 +29,8 @@ export interface Principal {
   /** Canonical ids of the models that the key may use; `null`: every model. */
   readonly allowedModels: ReadonlySet<string> | null;
   readonly memberModels: ReadonlySet<string> | null;
+  /** `null`: neither the key nor its member has budgets for single models. */
+  readonly modelBudgets: OwnersWithBudgets | null;
   readonly accountModels: ReadonlySet<string> | null;
   /** The group of the account; `null`: none. The group's own list of models is in the catalog. */
   readonly groupId: string | null;
@@ -104,12 +107,19 @@ export async function createPrincipals(options: PrincipalsOptions) {
   const subscription: Subscription = await directory.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(status: KeyStatus, limitation: KeyLimitation, keyPrefix: string): Principal {
-    const { accountId, keyId, allowed, accountModels, groupId, scopes, seesBalance } = status;
+    const { accountId, keyId, userId, allowed, accountModels, groupId, scopes, seesBalance } = status;
+    const { isKeyLimited, isRateLimited, memberId, keyBudgets, memberBudgets } = limitation;
     return {
       accountId,
       keyId,
       keyPrefix,
-      ...limitation,
+      isKeyLimited,
+      isRateLimited,
+      memberId,
+      modelBudgets: ownersWithBudgets(
+        keyBudgets && { ownerId: keyId, models: new Set(keyBudgets) },
+        memberBudgets && { ownerId: userId!, models: new Set(memberBudgets) },
+      ),
       seesBalance,
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
@@ -203,10 +213,16 @@ export async function createPrincipals(options: PrincipalsOptions) {
   };
 }
 
-function sizeOf({ status: { allowed, accountModels }, principal: { memberModels } }: CachedStatus): number {
+function sizeOf({
+  status: { allowed, accountModels },
+  principal: { memberModels, modelBudgets },
+}: CachedStatus): number {
   const lists = [allowed.models, allowed.networks, accountModels];
-  return lists.reduce((size, list) => size + (list?.length ?? 0), 1 + (memberModels?.size ?? 0));
+  const sets = [memberModels, modelBudgets?.key?.models, modelBudgets?.member?.models];
+  return 1 + sum(lists.map((list) => list?.length ?? 0)) + sum(sets.map((set) => set?.size ?? 0));
 }
+
+const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
 
 function refused(message: string): GatewayError {
   return new GatewayError('invalidApiKey', { message });

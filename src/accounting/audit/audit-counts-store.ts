@@ -113,9 +113,15 @@ const dropped = (row: string, owner: string): string => `coalesce((
     where d.account_id = ${row}.account_id and d.owner_id = ${owner} and d.counter = v.counter and d.place = v.place
   ), 0)`;
 
+/** SQL: the owners that count a charge. */
+const CHARGED_OWNERS = [
+  'c.counted_key',
+  ...['member', 'keyModel', 'memberModel'].map((owner) => `(c.counted_key -> '${owner}')`),
+];
+
 const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   .flatMap(({ counter, period }) =>
-    ['c.counted_key', `(c.counted_key -> 'member')`].map((counted) => {
+    CHARGED_OWNERS.map((counted) => {
       const place = period === null ? "''" : `${counted} ->> '${period}'`;
       return `(${counted} ->> 'id', '${counter}', ${place})`;
     }),

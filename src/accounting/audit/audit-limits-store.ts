@@ -44,18 +44,21 @@ from subscriptions s
 left join plan_slots p on p.account_id = s.account_id and p.subscription_id = s.id and ${inRange('p')}
 where ${inRange('s')}
 group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
-  'key-in-flight': `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.call_id) as detail
+  'key-in-flight': `select l.account_id, l.key_id || ' counts ' || l.in_flight || ', reservations ' || count(r.day_no) as detail
 from key_limits l
 left join (
-  select r.account_id, r.call_id, o.id, o.amount_nano from reservations r
+  select r.account_id, o.id, o.day_no, o.amount_nano from reservations r
   cross join lateral (values
-    (r.key_id, r.key_day_no, r.key_amount_nano), (r.member_id, r.member_day_no, coalesce(r.amount_nano, 0))
+    (case when r.key_day_no is not null then r.key_id end, r.key_day_no, r.key_amount_nano),
+    (r.member_id, r.member_day_no, coalesce(r.amount_nano, 0)),
+    (r.key_budget_id, null, r.amount_nano),
+    (r.member_budget_id, null, r.amount_nano)
   ) as o (id, day_no, amount_nano)
-  where o.day_no is not null and ${inRange('r')}
+  where o.id is not null and ${inRange('r')}
 ) r on r.account_id = l.account_id and r.id = l.key_id
 where ${inRange('l')}
 group by l.account_id, l.key_id, l.in_flight, l.reserved_nano
-having l.in_flight <> count(r.call_id) or l.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
+having l.in_flight <> count(r.day_no) or l.reserved_nano <> coalesce(sum(r.amount_nano), 0)`,
   'ended-reservations': `select r.account_id, 'call ' || r.call_id as detail from reservations r
 where ${inRange('r')} and (select count(*) from calls c where c.account_id = r.account_id and c.id = r.call_id) > 0`,
 };

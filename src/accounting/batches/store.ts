@@ -105,6 +105,7 @@ function askedBy(
     if (key === null) continue;
     asked.addOwner(accountId, keyId);
     if (key.memberId !== undefined) asked.addOwner(accountId, key.memberId);
+    if (key.budgetIds !== undefined) asked.addBudgets(accountId, key.budgetIds);
   }
   const { callsOnPlan } = asked;
   for (const request of admissions) {

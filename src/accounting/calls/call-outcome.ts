@@ -1,4 +1,5 @@
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
+import type { BudgetIds } from '../accounts/budget-ids.ts';
 import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
@@ -33,6 +34,8 @@ export interface CallNotes extends ChargeNotes {
   readonly reservedTokens?: ReservedTokens;
   /** The member whose limits counted the call when its node died. */
   readonly memberId?: string;
+  /** The budgets for the model that counted the call when its node died. */
+  readonly budgetIds?: BudgetIds;
   readonly resolution?: ResolutionNote;
   readonly session?: SessionNote;
 }

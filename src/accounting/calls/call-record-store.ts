@@ -182,6 +182,8 @@ export type LostReservation = Pick<
   | 'periodNo'
   | 'tokens'
   | 'memberId'
+  | 'keyBudgetId'
+  | 'memberBudgetId'
 >;
 
 /** Writes records of unresolved calls. Facts that cannot be read are left empty. */
@@ -208,12 +210,15 @@ const NO_FACTS = {
 };
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */
-function reservedNotes({ subscriptionId, periodNo, tokens, memberId }: LostReservation): CallNotes | null {
+function reservedNotes(reservation: LostReservation): CallNotes | null {
+  const { subscriptionId, periodNo, tokens, memberId, keyBudgetId, memberBudgetId } = reservation;
   const isOnPlan = subscriptionId !== null && periodNo !== null;
-  if (!isOnPlan && memberId === null) return null;
+  const budgetIds = (keyBudgetId ?? memberBudgetId) === null ? null : { key: keyBudgetId, member: memberBudgetId };
+  if (!isOnPlan && memberId === null && budgetIds === null) return null;
   return {
     ...(isOnPlan && { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } }),
     ...(memberId !== null && { memberId }),
+    ...(budgetIds !== null && { budgetIds }),
   };
 }
 

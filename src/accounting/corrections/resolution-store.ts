@@ -174,11 +174,15 @@ async function resolveCall(
     countedText(counted),
   ]);
   if (chargeNano !== null) {
-    const key = await chargeOwner(transaction, accountId, keyId, chargeNano, periods);
-    const memberId = call.notes?.memberId;
-    const member =
-      memberId === undefined ? null : await chargeOwner(transaction, accountId, memberId, chargeNano, periods);
-    const countedKey = keyChargeOf(key, member);
+    const { memberId, budgetIds } = call.notes ?? {};
+    const chargeTo = (ownerId: string | null | undefined): Promise<KeyState | null> =>
+      chargeOwner(transaction, accountId, ownerId ?? null, chargeNano, periods);
+    const countedKey = keyChargeOf({
+      key: await chargeTo(keyId),
+      member: await chargeTo(memberId),
+      keyModel: await chargeTo(budgetIds?.key),
+      memberModel: await chargeTo(budgetIds?.member),
+    });
     await transaction.query(chargeCall, [
       accountId,
       callId,
@@ -206,14 +210,15 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Counts the charge for a key or a member. Returns the new counts; `null` if the owner has no limits. */
+/** Counts the charge for a key, a member or a budget for a model. Returns the new counts; `null` if the owner has no limits. */
 async function chargeOwner(
   transaction: PartitionQueryable,
   accountId: string,
-  ownerId: string,
+  ownerId: string | null,
   chargeNano: bigint,
   periods: RunningPeriods,
 ): Promise<KeyState | null> {
+  if (ownerId === null) return null;
   const [row] = await transaction.query<StoredRow>(readKeys, [toArray([accountId]), toArray([ownerId])]);
   if (row === undefined) return null;
   const owner = KEY_LIMITS.columns.read(row);

@@ -29,9 +29,19 @@ interface CountedOwnerCharge {
   readonly month: string;
 }
 
-/** The budgets of the key and of its owner in which a charge counts. */
+/** The budgets of the key and of its owner in which a charge counts. Those for the called model are separate. */
 export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
   readonly member?: CountedOwnerCharge;
+  readonly keyModel?: CountedOwnerCharge;
+  readonly memberModel?: CountedOwnerCharge;
+}
+
+/** `null`: the owner has no budgets. */
+export interface CountingOwners<Owner = KeyPeriods> {
+  readonly key: Owner | null;
+  readonly member: Owner | null;
+  readonly keyModel: Owner | null;
+  readonly memberModel: Owner | null;
 }
 
 interface KeyPeriods {
@@ -58,10 +68,15 @@ const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
   month: placeOf(owner.monthNo, owner.monthBeganAtMs),
 });
 
-/** The budgets that count a charge; `null` if neither the key nor the member has budgets. */
-export function keyChargeOf(key: KeyPeriods | null, member: KeyPeriods | null): CountedKeyCharge | null {
-  if (member !== null) return { ...(key && ownerChargeOf(key)), member: ownerChargeOf(member) };
-  return key && ownerChargeOf(key);
+/** The budgets that count a charge; `null` if there are none. */
+export function keyChargeOf({ key, member, keyModel, memberModel }: CountingOwners): CountedKeyCharge | null {
+  if ((member ?? keyModel ?? memberModel) === null) return key && ownerChargeOf(key);
+  return {
+    ...(key && ownerChargeOf(key)),
+    ...(member && { member: ownerChargeOf(member) }),
+    ...(keyModel && { keyModel: ownerChargeOf(keyModel) }),
+    ...(memberModel && { memberModel: ownerChargeOf(memberModel) }),
+  };
 }
 
 export const countedText = (counted: CountedUse | null): string | null =>

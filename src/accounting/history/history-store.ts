@@ -83,8 +83,19 @@ export function writeHistory(database: Database, { rows, outcomes, unresolved }:
 function reservationOf(call: LostOutcome): LostReservation {
   const { accountId, callId, keyId, model, startedAtMs, price, reservedNano } = call;
   const facts = factsText({ ...call, priceRule: price.rule });
-  const ofPlan = { subscriptionId: null, periodNo: null, tokens: null, memberId: null };
-  return { accountId, callId, keyId, model, reservedAtMs: startedAtMs, amountNano: reservedNano, facts, ...ofPlan };
+  const ofPlan = { subscriptionId: null, periodNo: null, tokens: null };
+  const ofOwners = { memberId: null, keyBudgetId: null, memberBudgetId: null };
+  return {
+    accountId,
+    callId,
+    keyId,
+    model,
+    reservedAtMs: startedAtMs,
+    amountNano: reservedNano,
+    facts,
+    ...ofPlan,
+    ...ofOwners,
+  };
 }
 
 async function insertRows(transaction: Queryable, table: HistoryTable, rows: readonly HistoryRow[]): Promise<void> {

@@ -2,6 +2,7 @@ import { fieldsOf, toTimestamp } from '../../db/columns.ts';
 import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import { countColumn, instantColumn, selection, textColumn } from '../../db/table.ts';
+import type { BudgetIds } from '../accounts/budget-ids.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, type AdmissionTerms, type RateState, rateName } from './account-state.ts';
@@ -106,10 +107,16 @@ export class AskedAccounts {
     this.owners.set(`${accountId} ${ownerId}`, { accountId, keyId: ownerId });
   }
 
-  addCall({ accountId, keyId, isKeyLimited, memberId }: OwnedCall & { readonly accountId: string }): void {
+  addCall({ accountId, keyId, isKeyLimited, memberId, budgetIds }: OwnedCall & { readonly accountId: string }): void {
     this.accountIds.add(accountId);
     if (isKeyLimited) this.addOwner(accountId, keyId);
     if (memberId !== null) this.addOwner(accountId, memberId);
+    if (budgetIds !== null) this.addBudgets(accountId, budgetIds);
+  }
+
+  addBudgets(accountId: string, { key, member }: BudgetIds): void {
+    if (key !== null) this.addOwner(accountId, key);
+    if (member !== null) this.addOwner(accountId, member);
   }
 
   addRates(call: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model' | 'modelAliases'>): void {

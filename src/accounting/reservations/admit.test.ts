@@ -128,6 +128,7 @@ describe('admissions', () => {
       keyId: 'k',
       isKeyLimited: false,
       memberId: null,
+      budgetIds: null,
       groupLimits: null,
       isOnPlan: false,
     };
@@ -153,7 +154,7 @@ describe('the price factor of an account', () => {
       isAdmitted: true,
       remaining: { availableNano: 991n },
       rates: null,
-      budgets: [{ isOfMember: false, period: 'day', capNano: 1_000n, spentNano: 0n }],
+      budgets: [{ isOfMember: false, isOfModel: false, period: 'day', capNano: 1_000n, spentNano: 0n }],
       priceFactorBasisPoints: 8_500,
       side: 0,
     });
@@ -287,6 +288,7 @@ describe('a precheck', () => {
       keyId: 'key',
       isKeyLimited: false,
       memberId: null,
+      budgetIds: null,
       groupLimits: null,
       isOnPlan: true,
     };

@@ -46,11 +46,11 @@ function admit(
   const listed = sides === null ? asked : { ...asked, ...sides[side]! };
   const priceFactorBasisPoints = factorInForce(account.money.priceFactorBasisPoints, listed.groupFactorBasisPoints);
   const request = pricedRequest(listed, priceFactorBasisPoints);
-  const { accountId, keyId, isKeyLimited, memberId, groupLimits } = request;
+  const { accountId, keyId, isKeyLimited, memberId, budgetIds, groupLimits } = request;
   const isOnPlan = request.plan !== null;
   const isRated = hasRates(request, account, context);
-  const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated);
-  const call = { accountId, keyId, isKeyLimited, memberId, groupLimits, isOnPlan, request };
+  const limits = limitsOf(isKeyLimited, memberId !== null, isOnPlan, isRated, budgetIds !== null);
+  const call = { accountId, keyId, isKeyLimited, memberId, budgetIds, groupLimits, isOnPlan, request };
   const refusal = firstRefusal(limits, call, account, context);
   if (refusal !== null) return { isAdmitted: false, refusal, planId: account.activePlan?.terms.id ?? null };
   const reservation = emptyReservation(request, context);
@@ -60,7 +60,8 @@ function admit(
     isAdmitted: true,
     remaining: remainingOf(request, account, context),
     rates: isRated ? rateStatus(request, account, context) : null,
-    budgets: isKeyLimited || memberId !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
+    budgets:
+      isKeyLimited || memberId !== null || budgetIds !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
     priceFactorBasisPoints,
     side,
   };
@@ -105,7 +106,7 @@ export function decideLooks(
   return calls.map((call) => {
     const account = accounts.get(call.accountId);
     if (account === undefined) return UNKNOWN_ACCOUNT;
-    const limits = limitsOf(call.isKeyLimited, call.memberId !== null, call.isOnPlan, false);
+    const limits = limitsOf(call.isKeyLimited, call.memberId !== null, call.isOnPlan, false, false);
     return firstRefusal(limits, { ...call, request: null }, account, context);
   });
 }

@@ -16,6 +16,7 @@ const requestOf = (callId: string): ReservationRequest => ({
   modelAliases: [],
   isKeyLimited: false,
   memberId: null,
+  budgetIds: null,
   isRateLimited: false,
   groupLimits: null,
   groupFactorBasisPoints: 10_000,

@@ -12,7 +12,9 @@ export function freeReservation(
   account: AccountState,
   periods: RunningPeriods,
 ): void {
-  const { keyDayNo, memberId, subscriptionId, rateTokens } = reservation;
-  const limits = limitsOf(keyDayNo !== null, memberId !== null, subscriptionId !== null, rateTokens !== null);
+  const { keyDayNo, memberId, subscriptionId, rateTokens, keyBudgetId, memberBudgetId } = reservation;
+  const hasBudgets = keyBudgetId !== null || memberBudgetId !== null;
+  const isOnPlan = subscriptionId !== null;
+  const limits = limitsOf(keyDayNo !== null, memberId !== null, isOnPlan, rateTokens !== null, hasBudgets);
   for (const limit of limits) limit.free?.(reservation, use, account, periods);
 }

@@ -1,6 +1,7 @@
 import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
+import type { BudgetIds } from '../accounts/budget-ids.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { RateMaxima } from './rate-defaults.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
@@ -24,6 +25,8 @@ export interface ReservationRequest {
   readonly isKeyLimited: boolean;
   /** The user who owns the key, if the account limits this member; otherwise `null`. */
   readonly memberId: string | null;
+  /** `null`: no budgets for the model, or the call is on a plan. */
+  readonly budgetIds: BudgetIds | null;
   readonly isRateLimited: boolean;
   /** Limits of the account's group; `null`: no group, or a group without limits. */
   readonly groupLimits: GroupLimits | null;
@@ -87,6 +90,8 @@ export interface Refusal {
   readonly param?: string;
   readonly windows?: readonly PlanWindow[];
   readonly rate?: ReachedRate;
+  /** The model whose budget is used up. */
+  readonly budgetModel?: string;
 }
 
 export interface ReachedRate {
@@ -108,6 +113,8 @@ interface RemainingCalls {
 
 export interface ShownBudget {
   readonly isOfMember: boolean;
+  /** Whether the budget is only for the called model. */
+  readonly isOfModel: boolean;
   readonly period: 'day' | 'week' | 'month' | 'total';
   readonly capNano: bigint;
   readonly spentNano: bigint;

@@ -115,6 +115,9 @@ const NOTES = {
   /** The member whose limits count the call. */
   memberId: orNull(textColumn('member_id')),
   memberDayNo: orNull(countColumn('member_day_no')),
+  /** The budgets for the model, of the key and of the member, that have reserved `amountNano`. */
+  keyBudgetId: orNull(textColumn('key_budget_id')),
+  memberBudgetId: orNull(textColumn('member_budget_id')),
   rateTokens: orNull(countColumn('rate_tokens')),
   /** Levels of the buckets after the admission, in the order of `placesOf`; `null` if a bucket has no token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),

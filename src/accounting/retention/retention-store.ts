@@ -82,8 +82,8 @@ const findWrongNamed = (month: Month): Statement => ({
 });
 
 /**
- * Finds an account with a charge for a call with an id from $1 to $2, but without a record that started from $3 to $4. Ignores records of
- * the month $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
+ * Finds an account that was charged for a call without a record. The id of the call is between $1 and $2, its start would be between $3
+ * and $4. Ignores records of the month $5 that were dropped earlier. Uses ledger_one_charge_a_call for each account.
  */
 const findOrphans: Statement = {
   name: 'retention.find-orphaned-charges',

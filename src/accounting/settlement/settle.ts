@@ -1,6 +1,12 @@
 import type { CallOutcome, CallStatus } from '../calls/call-outcome.ts';
 import type { RecordedEnd } from '../calls/call-record-store.ts';
-import { type CountedKeyCharge, type CountedUse, keyChargeOf, placeOf } from '../counts/counted-use.ts';
+import {
+  type CountedKeyCharge,
+  type CountedUse,
+  type CountingOwners,
+  keyChargeOf,
+  placeOf,
+} from '../counts/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
@@ -90,7 +96,7 @@ export function decideEnds(
     fresh.push({ outcome, usage: outcome.usage, counted, kept, made });
     const payers = record.key === null ? NO_OWNERS : countingOwners(outcome, record.key, reservation, account);
     if (reservation === undefined) {
-      for (const payer of [payers.key, payers.member]) {
+      for (const payer of [payers.key, payers.member, payers.keyModel, payers.memberModel]) {
         if (payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
       }
     }
@@ -128,32 +134,34 @@ function countOfOwner(taken: ReturnType<LimitedOwner['taken']>): CountedUse['key
   return { no: ++owner.useNo, day: placeOf(dayNo, owner.dayBeganAtMs) };
 }
 
-interface CountingOwners {
-  readonly key: KeyState | null;
-  readonly member: KeyState | null;
-}
-
 /** Returns which owners must still count the charge: if the node counted as dead, its reservation was released without doing so. */
 function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
   reservation: ReservedLimits | undefined,
   { keys }: AccountState,
-): CountingOwners {
+): CountingOwners<KeyState> {
   const memberId = reservation === undefined ? use.memberId : reservation.memberId;
+  const [keyModelId, memberModelId] =
+    reservation === undefined
+      ? [use.budgetIds?.key, use.budgetIds?.member]
+      : [reservation.keyBudgetId, reservation.memberBudgetId];
+  const ownerOf = (id: string | null | undefined): KeyState | null => (id == null ? null : (keys.get(id) ?? null));
   return {
     key: reservation?.keyAmountNano === null ? null : (keys.get(keyId) ?? null),
-    member: memberId == null ? null : (keys.get(memberId) ?? null),
+    member: ownerOf(memberId),
+    keyModel: ownerOf(keyModelId),
+    memberModel: ownerOf(memberModelId),
   };
 }
 
-const NO_OWNERS: CountingOwners = { key: null, member: null };
+const NO_OWNERS: CountingOwners<KeyState> = { key: null, member: null, keyModel: null, memberModel: null };
 
 function charge(
   outcome: CallOutcome,
   chargeNano: bigint,
   { money }: AccountState,
-  { key, member }: CountingOwners,
+  payers: CountingOwners,
   periods: RunningPeriods,
 ): ChargeEntry {
   money.balanceNano -= chargeNano;
@@ -168,7 +176,7 @@ function charge(
     endedAtMs: outcome.endedAtMs,
     dayNo: money.dayNo,
     dayBeganAtMs: money.dayBeganAtMs,
-    countedKey: keyChargeOf(key, member),
+    countedKey: keyChargeOf(payers),
   };
 }
 

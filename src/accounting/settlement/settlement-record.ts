@@ -1,4 +1,5 @@
 import { UPGRADE_FIRST } from '../../lib/earliest.ts';
+import type { BudgetIds } from '../accounts/budget-ids.ts';
 import type { CallOutcome } from '../calls/call-outcome.ts';
 import type { MadeContinuedState } from '../continuation/continuation-key-store.ts';
 import type { StoredClaim } from '../repeats/stored-response-store.ts';
@@ -8,7 +9,7 @@ export interface SettlementRecord {
   readonly outcome: CallOutcome;
   /** Use of the plan; `null`: the call is not on a plan. */
   readonly plan: PlanUse | null;
-  /** Use of budgets and limits of the key and its member; `null`: neither has any. */
+  /** Use of budgets and limits of the key and its member; `null`: neither has any for the call. */
   readonly key: KeyUse | null;
   /** Use of limits per minute; `null`: no token limits apply. */
   readonly rate: RateUse | null;
@@ -30,6 +31,8 @@ export interface KeyUse {
   readonly chargeNano: bigint;
   /** Member with limits; absent if the member has none. */
   readonly memberId?: string;
+  /** Budgets for the model; absent if neither the key nor the member has any. */
+  readonly budgetIds?: BudgetIds;
 }
 
 interface RateUse {

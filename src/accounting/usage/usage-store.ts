@@ -90,8 +90,8 @@ const COMPLETENESS = selection({
 });
 
 /**
- * Selects until when the sums are complete. A queue row that this does not see was deleted with its sum, or is committed later. The queue
- * is short; records use calls_by_id of each month.
+ * Selects until when the sums are complete. If a row of the queue is missing here, its sum is written, or its call is committed later. The
+ * queue is short. Records are found with calls_by_id of each month.
  */
 const selectCompleteness: Statement = {
   name: 'usage.select-completeness',

@@ -4,9 +4,10 @@ import { editCatalog } from '../../config/catalog-text.ts';
 import type { CatalogChange } from '../../config/difference.ts';
 import { sentenceOf } from '../../config/difference-text.ts';
 import { ConfigError } from '../../config/load.ts';
-import type { CatalogProblem, CatalogReader } from '../../config/revisions/catalog-reader.ts';
+import type { CatalogReader } from '../../config/revisions/catalog-reader.ts';
 import type { NodeCatalog } from '../../config/revisions/node-catalog.ts';
-import type { NewRevision, Revision, RevisionStore } from '../../config/revisions/revisions-store.ts';
+import type { NewRevision, RevisionConflict, RevisionStore } from '../../config/revisions/revisions-store.ts';
+import type { Revision } from '../../config/revisions/tables.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import { signatureOf } from '../../people/actor.ts';
@@ -16,7 +17,15 @@ import { type ChangeSubject, conflict, notFound, Repeat } from '../management/en
 import { pageOf } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
-import { changedModels, examplesOf } from './examples.ts';
+import { examplesOf } from './examples.ts';
+import {
+  linesOf,
+  outdatedText,
+  refusedApplyText,
+  refusedCancelText,
+  scheduledText,
+  unusable,
+} from './refusal-texts.ts';
 import {
   type ChangedCatalogResponse,
   catalogResponse,
@@ -79,6 +88,7 @@ const newRevision = z
     ...draft,
     reason: shortText.nullish(),
     inForceAt,
+    isDraft: z.boolean().optional().describe('Saves a draft, which comes into force only when it is applied.'),
     isMove: z
       .boolean()
       .optional()
@@ -145,10 +155,23 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
     return atMs;
   }
 
-  async function insert(revision: NewRevision, start: Revision | null): Promise<ChangedCatalogResponse> {
-    const { problems } = catalogReader.check(revision.text);
+  /** @throws GatewayError 400 */
+  function requireUsable(text: string): void {
+    const { problems } = catalogReader.check(text);
     if (problems.length > 0) throw unusable(problems, 'text');
-    const inserted = await revisions.insert(revision);
+  }
+
+  async function insert(revision: NewRevision, start: Revision | null): Promise<ChangedCatalogResponse> {
+    requireUsable(revision.text);
+    return changed(await revisions.insert(revision), revision.base, start);
+  }
+
+  /** @throws GatewayError 409 */
+  function changed(
+    inserted: Revision | RevisionConflict,
+    base: number | null,
+    start: Revision | null,
+  ): ChangedCatalogResponse {
     if (!('conflict' in inserted)) return changedToWire(inserted, changesBetween(start, inserted.text));
     const { conflict: reason, other } = inserted;
     throw new GatewayError(
@@ -157,7 +180,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
         ? { code: 'catalog_scheduled', message: scheduledText(other) }
         : {
             code: 'catalog_outdated',
-            message: outdatedText(revision.base, other),
+            message: outdatedText(base, other),
             details: linesOf((changesBetween(start, other?.text ?? '') ?? []).map(sentenceOf)),
           },
     );
@@ -213,10 +236,13 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
       async run({ id }) {
         const revision = await require(numberOf(id));
         const { text } = revision;
+        const [base, nowMs] = [await baseOf(revision), await databaseNowMs()];
+        const [config, changes] = [configOf(revision), changesBetween(base, text)];
         return {
           ...summaryToWire(revision),
           text,
-          difference: changesToWire(changesBetween(await baseOf(revision), text)),
+          difference: changesToWire(changes),
+          examples: config === null ? [] : examplesOf(configOf(base), config, changes ?? [], nowMs),
         };
       },
     }),
@@ -251,9 +277,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           problems: problems.map(({ line, key, message }) => ({ line, key, message })),
           changes: changesToWire(changes),
           examples:
-            config === null
-              ? []
-              : examplesOf(configOf(start), config, [...(body.exampleModels ?? []), ...changedModels(changes)], nowMs),
+            config === null ? [] : examplesOf(configOf(start), config, changes ?? [], nowMs, body.exampleModels),
         };
       },
     }),
@@ -274,6 +298,11 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           return new Repeat(changedToWire(last, []));
         }
         const { base, reason = null } = body;
+        if (body.isDraft === true) {
+          requireUsable(text);
+          const draft = { text, source: 'push', base, reason, createdBy: signatureOf(actor) } as const;
+          return changedToWire((await revisions.insertDraft(draft)).draft, changesBetween(start, text));
+        }
         const inForceAtMs = await instantOf(body.inForceAt);
         return insert({ text, source: 'push', base, reason, createdBy: signatureOf(actor), inForceAtMs }, start);
       },
@@ -297,15 +326,33 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
       },
     }),
     adminEndpoint({
+      method: 'POST',
+      path: '/catalog/revisions/:id/apply',
+      summary: 'Put a draft of the catalog in force, at once or at an instant',
+      subject: CHANGED_CATALOG,
+      body: z.strictObject({ inForceAt }),
+      response: changedCatalog,
+      async run({ id, body }, { actor }) {
+        requireDatabase();
+        const draft = await require(numberOf(id));
+        if (draft.inForceAtMs !== null || draft.canceledAtMs !== null) throw conflict(refusedApplyText(draft));
+        requireUsable(draft.text);
+        const applied = await revisions.apply(draft.number, signatureOf(actor), await instantOf(body.inForceAt));
+        if (applied === null) throw conflict(refusedApplyText(draft));
+        return changed(applied, draft.base, await baseOf(draft));
+      },
+    }),
+    adminEndpoint({
       method: 'DELETE',
       path: '/catalog/revisions/:id',
-      summary: 'Cancel a scheduled revision of the catalog',
+      summary: 'Cancel a scheduled revision of the catalog, or discard a draft',
       subject: CHANGED_CATALOG,
       response: revisionSummary,
       async run({ id }, { actor }) {
         requireDatabase();
         const number = numberOf(id);
-        const canceled = await revisions.cancel(number, signatureOf(actor));
+        const by = signatureOf(actor);
+        const canceled = (await revisions.discard(number, by)) ?? (await revisions.cancel(number, by));
         if (canceled !== null) return summaryToWire(canceled);
         const revision = await require(number);
         const last = await revisions.last();
@@ -335,51 +382,6 @@ function numberOf(id: string): number {
   const parsed = revisionNumber.safeParse(id);
   if (!parsed.success) throw notFound('revision', id);
   return parsed.data;
-}
-
-function unusable(problems: readonly CatalogProblem[], param: string): GatewayError {
-  const lines = problems.map(
-    ({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`,
-  );
-  return new GatewayError('invalidRequest', {
-    message: 'The catalog cannot be used.',
-    param,
-    details: linesOf(lines),
-  });
-}
-
-const LINES_MAX = 50;
-const LINE_CHARS_MAX = 500;
-
-/** The lines of an error response, which is small even if the catalog is large. */
-function linesOf(all: readonly string[]): string[] {
-  const lines = all
-    .slice(0, LINES_MAX)
-    .map((line) => (line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX - 1)}…` : line));
-  return all.length > lines.length ? [...lines, `and ${all.length - lines.length} more`] : lines;
-}
-
-function outdatedText(base: number | null, last: Revision | null): string {
-  if (last === null) return 'The catalog has changed since you read it: there is no revision any more.';
-  const since = base === null ? 'you read it' : `revision ${base}`;
-  return `The catalog has changed since ${since}: revision ${last.number} by ${last.createdBy} is the last one.`;
-}
-
-function scheduledText({ number, inForceAtMs }: Revision): string {
-  const at = new Date(inForceAtMs).toISOString();
-  return (
-    `Revision ${number} comes into force at ${at}, later than this one would, and would undo it. Cancel revision ${number} first, or put this one in ` +
-    'force at the same time or later.'
-  );
-}
-
-function refusedCancelText({ number, source, canceledAtMs }: Revision, last: Revision | null): string {
-  if (source === 'file') return `Revision ${number} is a record of a configuration file.`;
-  if (canceledAtMs !== null) return `Revision ${number} is already canceled.`;
-  if (last !== null && last.number !== number) {
-    return `Revision ${last.number} follows revision ${number} and contains its changes. Cancel revision ${last.number} first, or roll back.`;
-  }
-  return `Revision ${number} is in force, or will be in a few seconds. Roll back to an earlier revision instead.`;
 }
 
 /** Whether all texts and numbers of a value can be stored in the text of a revision. */

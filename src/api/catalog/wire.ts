@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import type { CatalogChange } from '../../config/difference.ts';
 import { sentenceOf } from '../../config/difference-text.ts';
-import type { RevisionSummary } from '../../config/revisions/revisions-store.ts';
+import type { RevisionSummary } from '../../config/revisions/tables.ts';
 import { CATALOG_SECTIONS } from '../../config/schema.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
+
+const marginPercent = z
+  .string()
+  .nullable()
+  .describe('Share of the charge that the cost of the dearest route leaves, in percent; null: no route has a cost.');
 
 const summary = {
   number: count,
@@ -18,7 +23,11 @@ const summary = {
   createdBy: z.string().describe('Who created the revision; for a record of a file, the node.'),
   createdById: signerId,
   createdAt: at,
-  inForceAt: at.describe('The instant, by the clock of the database, from which the revision is in force.'),
+  inForceAt: at
+    .nullable()
+    .describe('The instant, by the clock of the database, from which the revision is in force; null: it is a draft.'),
+  appliedBy: z.string().nullable().describe('Who put a draft in force; null: nobody, or it was not a draft.'),
+  appliedById: signerId,
   canceledAt: at.nullable(),
   canceledBy: z.string().nullable(),
   canceledById: signerId,
@@ -45,8 +54,22 @@ export const changeList = listOf(catalogChange)
   .nullable()
   .describe('null: the texts cannot be compared, because one of them is not valid on this node.');
 
+const example = z.strictObject({
+  model: z.string(),
+  before: yuan.nullable().describe('The charge by the earlier text; null: unknown, or the model is new.'),
+  now: yuan,
+  later: listOf(z.strictObject({ from: z.string(), yuan })),
+  marginPercentBefore: marginPercent,
+  marginPercentNow: marginPercent,
+});
+export type ExampleResponse = z.infer<typeof example>;
+
+export const examples = listOf(example).describe(
+  'The charge for a call of 10,000 input tokens and 1,000 output tokens to each changed model.',
+);
+
 export const revisionResponse = z
-  .strictObject({ ...summary, text: z.string(), difference: changeList })
+  .strictObject({ ...summary, text: z.string(), difference: changeList, examples })
   .meta({ id: 'Revision' });
 export type RevisionResponse = z.infer<typeof revisionResponse>;
 
@@ -81,14 +104,7 @@ export const checkedCatalog = z
     text: z.string(),
     problems: listOf(problem),
     changes: changeList,
-    examples: listOf(
-      z.strictObject({
-        model: z.string(),
-        before: yuan.nullable().describe('The charge with the prices of `base`; null: unknown, or the model is new.'),
-        now: yuan,
-        later: listOf(z.strictObject({ from: z.string(), yuan })),
-      }),
-    ).describe('The charge for a call of 10,000 input tokens and 1,000 output tokens to each changed model.'),
+    examples,
   })
   .meta({ id: 'CheckedCatalog' });
 export type CheckedCatalogResponse = z.infer<typeof checkedCatalog>;
@@ -99,7 +115,8 @@ export function summaryToWire(revision: RevisionSummary): RevisionSummaryRespons
     createdById: signerIdOf(revision.createdBy),
     canceledById: revision.canceledBy === null ? null : signerIdOf(revision.canceledBy),
     createdAt: new Date(revision.createdAtMs),
-    inForceAt: new Date(revision.inForceAtMs),
+    inForceAt: instantToWire(revision.inForceAtMs),
+    appliedById: revision.appliedBy === null ? null : signerIdOf(revision.appliedBy),
     canceledAt: instantToWire(revision.canceledAtMs),
   });
 }

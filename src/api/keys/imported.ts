@@ -10,6 +10,7 @@ import { conflict, Repeat } from '../management/endpoint.ts';
 import { shown } from '../management/shown.ts';
 import { type ImportedKeyBody, importedKey } from './key-body.ts';
 import { type KeyAdminDependencies, orRefused } from './key-keeper.ts';
+import { toBudgetChanges } from './model-budgets.ts';
 import { keyMembers, toLimitChange } from './wire.ts';
 
 interface ImportedKeyDependencies extends Pick<KeyAdminDependencies, 'accounts' | 'keys' | 'catalog'> {
@@ -39,6 +40,7 @@ export function importedKeyEndpoints({ accounts, keys, keySearch, catalog }: Imp
       userId: null,
       limits: toLimitChange(body),
       rates: toRateChange(body, catalog()),
+      budgets: toBudgetChanges(body, catalog()),
       // Models that are not configured yet stay in the list. Otherwise the key would be less restricted than before.
       allowed: toAllowListChange(body, { ...NO_ALLOW_LISTS, models: body.allowedModels ?? null }, catalog()),
     };

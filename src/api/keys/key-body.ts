@@ -5,9 +5,10 @@ import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import { allowListFields } from '../accounts/allow-lists.ts';
 import { rateLimitFields } from '../accounts/rate-limits.ts';
 import { filterText, instant, page, shortText, wholeNumber } from '../management/wire.ts';
+import { askedModelBudgets } from './model-budgets.ts';
 import { askedLimits } from './wire.ts';
 
-const limits = { ...askedLimits, ...rateLimitFields };
+const limits = { ...askedLimits, ...askedModelBudgets, ...rateLimitFields };
 
 const EXPECTED_SCOPES = { error: `Expected a list of ${KEY_SCOPES.map((scope) => `"${scope}"`).join(' and ')}.` };
 const scopes = z

@@ -12,6 +12,7 @@ import {
 } from '../../accounting/accounts/key-owner-store.ts';
 import type { KeyUseStore } from '../../accounting/accounts/key-use-store.ts';
 import type { Keys } from '../../accounting/accounts/keys.ts';
+import { type ModelBudgetStore, NO_MODEL_BUDGETS } from '../../accounting/accounts/model-budget-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
@@ -20,18 +21,20 @@ import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-
 import type { Clock } from '../../lib/clock.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { toAllowListChange } from '../accounts/allow-lists.ts';
-import { tooManyModels, toRateChange, underPresentNames } from '../accounts/rate-limits.ts';
+import { tooManyModels, toRateChange } from '../accounts/rate-limits.ts';
 import { conflict, notFound, orNotFound } from '../management/endpoint.ts';
 import { notYourAccount } from '../management/guard.ts';
 import { at } from '../management/response-fields.ts';
 import { toPage } from '../management/wire.ts';
 import type { KeyChangeBody, KeyListQuery, NewKeyBody, ReplacementBody } from './key-body.ts';
+import { budgetIdsIn, orTooManyBudgets, ownerOf, toBudgetChanges, usedByModelToWire } from './model-budgets.ts';
 import { type KeyResponse, keyMembers, keyToWire, toLimitChange, usedToWire } from './wire.ts';
 
 export interface KeyAdminDependencies {
   readonly accounts: Pick<AccountStore, 'findAccount' | 'findKey' | 'listKeys'>;
   readonly keys: Keys;
   readonly keyLimits: Pick<KeyLimitStore, 'find'>;
+  readonly modelBudgets: ModelBudgetStore;
   readonly keyUses: Pick<KeyUseStore, 'find'>;
   readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
   readonly periods: () => RunningPeriods;
@@ -57,27 +60,44 @@ export const replacementKey = z
 export type ReplacementKey = z.infer<typeof replacementKey>;
 
 export function keyKeeper(dependencies: KeyAdminDependencies) {
-  const { accounts, keys, keyLimits, keyUses, keyBudgets, periods, rateLimits, isMember, catalog, clock } =
-    dependencies;
+  const {
+    accounts,
+    keys,
+    keyLimits,
+    modelBudgets,
+    keyUses,
+    keyBudgets,
+    periods,
+    rateLimits,
+    isMember,
+    catalog,
+    clock,
+  } = dependencies;
 
-  async function withLimits(accountId: string, found: readonly ApiKey[]) {
+  async function findLimits(accountId: string, found: readonly ApiKey[]) {
     const keyIds = found.map(({ id }) => id);
     const limitsOf = await keyLimits.find(accountId, keyIds);
     const ratesOf = await rateLimits.ofKeys(found);
+    const budgetsOf = await modelBudgets.find(found.map(ownerOf));
     const lastUses = await keyUses.find(found);
-    return found.map((key) => {
-      const [limits, rates] = [limitsOf.get(key.id) ?? NO_LIMITS, ratesOf.get(key.id) ?? NO_RATE_LIMITS];
-      return keyToWire(key, limits, underPresentNames(rates, catalog()), lastUses.get(key.id) ?? null);
+    const wires = found.map((key) => {
+      const limits = limitsOf.get(key.id) ?? NO_LIMITS;
+      const rates = ratesOf.get(key.id) ?? NO_RATE_LIMITS;
+      const budgets = budgetsOf.get(key.id) ?? NO_MODEL_BUDGETS;
+      return keyToWire(key, { limits, rates, budgets }, lastUses.get(key.id) ?? null, catalog());
     });
+    return { wires, budgetsOf };
   }
 
   async function withUse(accountId: string, found: readonly ApiKey[]): Promise<KeyResponse[]> {
-    const uses = await keyBudgets.uses(
-      accountId,
-      found.map(({ id }) => id),
-      periods(),
-    );
-    return (await withLimits(accountId, found)).map((key) => ({ ...key, used: usedToWire(uses.get(key.id)) }));
+    const { wires, budgetsOf } = await findLimits(accountId, found);
+    const counted = [...found.map(({ id }) => id), ...budgetIdsIn(budgetsOf)];
+    const uses = await keyBudgets.uses(accountId, counted, periods());
+    return wires.map((key) => ({
+      ...key,
+      used: usedToWire(uses.get(key.id)),
+      usedByModel: usedByModelToWire(key.id, budgetsOf.get(key.id) ?? NO_MODEL_BUDGETS, uses, catalog()),
+    }));
   }
 
   const requireKey = async (id: string): Promise<ApiKey> => orNotFound(await accounts.findKey(id), 'key', id);
@@ -91,10 +111,11 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       const limits = toLimitChange(body);
       const allowed = toAllowListChange(body, NO_ALLOW_LISTS, catalog());
       const rates = toRateChange(body, catalog());
+      const budgets = toBudgetChanges(body, catalog());
       const made = await orRefused(accountId, userId, ownKeys, () =>
-        keys.make({ accountId, name, expiresAt, limits, rates, allowed, scopes, userId, ownKeys }),
+        keys.make({ accountId, name, expiresAt, limits, rates, budgets, allowed, scopes, userId, ownKeys }),
       );
-      return { ...keyToWire(made.key, made.limits, made.rates, null), key: made.text };
+      return { ...keyToWire(made.key, made, null, catalog()), key: made.text };
     },
 
     async list(accountId: string, { cursor, limit, status, userId }: KeyListQuery) {
@@ -107,7 +128,7 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       kind: 'key',
       async read(id: string) {
         const key = await accounts.findKey(id);
-        return key && (await withLimits(key.accountId, [key]))[0]!;
+        return key && (await findLimits(key.accountId, [key])).wires[0]!;
       },
     },
 
@@ -115,7 +136,9 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       const key = await requireKey(id);
       const allowed = toAllowListChange(body, key.allowed, catalog());
       const rates = toRateChange(body, catalog());
-      const changed = await keys.change(key, { name: body.name, limits: toLimitChange(body), rates, allowed });
+      const budgets = toBudgetChanges(body, catalog());
+      const change = { name: body.name, limits: toLimitChange(body), rates, budgets, allowed };
+      const changed = await orTooManyBudgets(() => keys.change(key, change));
       if (changed === 'too_many') throw tooManyModels();
       const [wire] = await withUse(key.accountId, [orNotFound(changed, 'key', id)]);
       return wire!;
@@ -129,7 +152,7 @@ export function keyKeeper(dependencies: KeyAdminDependencies) {
       );
       if (done === null) throw conflict('The key is revoked or has expired. Create another one.');
       const { replaced, text: key } = done;
-      const [wire] = await withLimits(accountId, [done.key]);
+      const [wire] = (await findLimits(accountId, [done.key])).wires;
       const validUntil = replaced.revokedAt ?? replaced.expiresAt!;
       return { ...wire!, key, replaces: { id, validUntil: validUntil.toISOString() } };
     },

@@ -2,20 +2,22 @@ import { z } from 'zod';
 import { type ApiKey, KEY_STATUSES } from '../../accounting/accounts/api-key-store.ts';
 import { hashApiKey, isApiKey, KEY_PREFIX, mayBeImportedKey } from '../../accounting/accounts/key-format.ts';
 import type { FoundKey, KeySearchStore } from '../../accounting/accounts/key-search-store.ts';
+import { type ModelBudgetStore, NO_MODEL_BUDGETS } from '../../accounting/accounts/model-budget-store.ts';
 import { NO_RATE_LIMITS, type RateLimitStore } from '../../accounting/accounts/rate-limit-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { SHOWN_CHARS } from '../../lib/secret-text.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { underPresentNames } from '../accounts/rate-limits.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
 import { accountResponse, filterText, page, toPage } from '../management/wire.ts';
+import { ownerOf } from './model-budgets.ts';
 import { keyMembers, keyToWire } from './wire.ts';
 
 interface KeySearchDependencies {
   readonly catalog: () => Catalog;
   readonly keySearch: KeySearchStore;
   readonly rateLimits: Pick<RateLimitStore, 'ofKeys'>;
+  readonly modelBudgets: ModelBudgetStore;
   readonly clock: Clock;
 }
 
@@ -67,15 +69,21 @@ function isPrefix(text: string): boolean {
 
 /** Endpoints that search keys. They expect the key in the body, because URLs are logged. */
 export function keySearchEndpoints(dependencies: KeySearchDependencies): AdminEndpoint[] {
-  const { keySearch, rateLimits, catalog, clock } = dependencies;
+  const { keySearch, rateLimits, modelBudgets, catalog, clock } = dependencies;
 
   async function toWires(found: readonly FoundKey[]): Promise<FoundKeyResponse[]> {
-    const rates = await rateLimits.ofKeys(found.map(({ key }) => key));
-    return found.map(({ key, limits, lastUsedAt, account }) => ({
-      ...keyToWire(key, limits, underPresentNames(rates.get(key.id) ?? NO_RATE_LIMITS, catalog()), lastUsedAt),
-      status: keyStatus(key, clock.nowMs()),
-      account,
-    }));
+    const keys = found.map(({ key }) => key);
+    const ratesOf = await rateLimits.ofKeys(keys);
+    const budgetsOf = await modelBudgets.find(keys.map(ownerOf));
+    return found.map(({ key, limits, lastUsedAt, account }) => {
+      const rates = ratesOf.get(key.id) ?? NO_RATE_LIMITS;
+      const budgets = budgetsOf.get(key.id) ?? NO_MODEL_BUDGETS;
+      return {
+        ...keyToWire(key, { limits, rates, budgets }, lastUsedAt, catalog()),
+        status: keyStatus(key, clock.nowMs()),
+        account,
+      };
+    });
   }
 
   return [

@@ -22,6 +22,7 @@ const members = {
   revokedAt: true,
   lastUsedAt: true,
   ...LIMIT_MEMBERS,
+  modelBudgets: true,
   allowedModels: true,
   allowedNetworks: true,
   scopes: true,
@@ -32,7 +33,7 @@ const members = {
   modelLimits: true,
 } as const;
 
-const ownKey = keyResponse.pick({ ...members, used: true }).meta({ id: 'OwnKey' });
+const ownKey = keyResponse.pick({ ...members, used: true, usedByModel: true }).meta({ id: 'OwnKey' });
 const ownCreatedKey = createdKey.pick({ ...members, key: true }).meta({ id: 'OwnCreatedKey' });
 const ownReplacementKey = replacementKey
   .pick({ ...members, key: true, replaces: true })

@@ -3,12 +3,16 @@ import type { ApiKey } from '../../accounting/accounts/api-key-store.ts';
 import type { KeyLimitChange } from '../../accounting/accounts/key-limit-store.ts';
 import type { KeyLimits } from '../../accounting/accounts/key-limit-tables.ts';
 import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
+import type { ModelBudgets } from '../../accounting/accounts/model-budget-store.ts';
 import type { RateLimits } from '../../accounting/accounts/rate-limit-store.ts';
 import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { Catalog } from '../../providers/catalog/catalog.ts';
+import { underPresentNames } from '../accounts/rate-limits.ts';
 import { at, count, listOf, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { capYuan, rateLimits, rateLimitsToWire, wholeNumber, yuanOrNull } from '../management/wire.ts';
+import { modelBudgetsToWire, shownModelBudgets, usedByModelMember } from './model-budgets.ts';
 
 const COUNT_MAX = 1_000_000_000;
 const wholeLimit = wholeNumber(0, COUNT_MAX, `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.`);
@@ -80,6 +84,7 @@ export const usedMember = {
   used: used
     .nullable()
     .describe('The usage of the limits; null: usage was never counted, because there were no limits.'),
+  ...usedByModelMember,
 };
 
 export function usedToWire(use: OwnerUse | undefined): z.infer<typeof used> | null {
@@ -103,6 +108,7 @@ export const keyMembers = {
   revokedAt: at.nullable(),
   lastUsedAt: at.nullable(),
   ...shownLimits,
+  ...shownModelBudgets,
   allowedModels: listOf(z.string()).nullable(),
   allowedNetworks: listOf(z.string()).nullable(),
   scopes: listOf(z.enum(KEY_SCOPES)).describe('What the key may be used for.'),
@@ -118,13 +124,26 @@ const keyWithoutUse = z.strictObject(keyMembers);
 export const keyResponse = keyWithoutUse.extend(usedMember).meta({ id: 'Key' });
 export type KeyResponse = z.infer<typeof keyResponse>;
 
-export function keyToWire(key: ApiKey, limits: KeyLimits, rates: RateLimits, lastUsedAt: Date | null) {
+interface LimitsOfKey {
+  readonly limits: KeyLimits;
+  readonly rates: RateLimits;
+  readonly budgets: ModelBudgets;
+}
+
+/** Limits of a renamed model are shown under its present id. */
+export function keyToWire(
+  key: ApiKey,
+  { limits, rates, budgets }: LimitsOfKey,
+  lastUsedAt: Date | null,
+  catalog: Pick<Catalog, 'find'>,
+) {
   return shown(keyWithoutUse, {
     ...key,
     lastUsedAt,
     ...limitsToWire(limits),
+    modelBudgets: modelBudgetsToWire(budgets, catalog),
     allowedModels: key.allowed.models,
     allowedNetworks: key.allowed.networks,
-    ...rateLimitsToWire(rates),
+    ...rateLimitsToWire(underPresentNames(rates, catalog)),
   });
 }

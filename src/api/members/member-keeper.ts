@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type MemberLimitStore, NO_MEMBER_LIMITS } from '../../accounting/accounts/key-limit-store.ts';
 import type { MemberLimits } from '../../accounting/accounts/key-limit-tables.ts';
+import { type ModelBudgetStore, NO_MODEL_BUDGETS } from '../../accounting/accounts/model-budget-store.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { KeyBudgetStore } from '../../accounting/reservations/key-budget-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
@@ -9,6 +10,15 @@ import type { AccountRole } from '../../people/actor.ts';
 import type { KeysOfRemoved, Member, MembershipStore } from '../../people/membership-store.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { allowListFields, toAllowListChange } from '../accounts/allow-lists.ts';
+import {
+  askedModelBudgets,
+  budgetIdsIn,
+  modelBudgetsToWire,
+  orTooManyBudgets,
+  shownModelBudgets,
+  toBudgetChanges,
+  usedByModelToWire,
+} from '../keys/model-budgets.ts';
 import { askedLimits, limitsToWire, shownLimits, toLimitChange, usedMember, usedToWire } from '../keys/wire.ts';
 import { notFound, orNotFound } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
@@ -23,13 +33,19 @@ import { userStatus } from '../sessions/wire.ts';
 export interface MemberKeeperDependencies {
   readonly members: MembershipStore;
   readonly memberLimits: MemberLimitStore;
+  readonly modelBudgets: ModelBudgetStore;
   readonly keyBudgets: Pick<KeyBudgetStore, 'uses'>;
   readonly catalog: () => Catalog;
   readonly periods: () => RunningPeriods;
   readonly clock: Clock;
 }
 
-const memberLimitMembers = { ...shownLimits, allowedModels: listOf(z.string()).nullable(), ...usedMember };
+const memberLimitMembers = {
+  ...shownLimits,
+  ...shownModelBudgets,
+  allowedModels: listOf(z.string()).nullable(),
+  ...usedMember,
+};
 
 export const memberLimitsResponse = z.strictObject(memberLimitMembers).meta({ id: 'MemberLimits' });
 
@@ -51,6 +67,7 @@ export type MemberResponse = z.infer<typeof memberResponse>;
 export const memberChange = z.strictObject({
   role: accountRole.optional(),
   ...askedLimits,
+  ...askedModelBudgets,
   allowedModels: allowListFields.allowedModels,
 });
 
@@ -67,14 +84,22 @@ export const notedKeys = ({ keys, keysTo }: AskedKeys): object | null =>
 
 const memberLimitsToWire = ({ allowedModels, ...limits }: MemberLimits) => ({ ...limitsToWire(limits), allowedModels });
 
-export function memberKeeper({ members, memberLimits, keyBudgets, catalog, periods, clock }: MemberKeeperDependencies) {
+export function memberKeeper(dependencies: MemberKeeperDependencies) {
+  const { members, memberLimits, modelBudgets, keyBudgets, catalog, periods, clock } = dependencies;
+
   async function limitsOf(accountId: string, userIds: readonly string[]) {
     const limits = await memberLimits.find(accountId, userIds);
-    const uses = await keyBudgets.uses(accountId, userIds, periods());
-    return (userId: string) => ({
-      ...memberLimitsToWire(limits.get(userId) ?? NO_MEMBER_LIMITS),
-      used: usedToWire(uses.get(userId)),
-    });
+    const budgetsOf = await modelBudgets.find(userIds.map((ownerId) => ({ accountId, ownerId })));
+    const uses = await keyBudgets.uses(accountId, [...userIds, ...budgetIdsIn(budgetsOf)], periods());
+    return (userId: string) => {
+      const budgets = budgetsOf.get(userId) ?? NO_MODEL_BUDGETS;
+      return {
+        ...memberLimitsToWire(limits.get(userId) ?? NO_MEMBER_LIMITS),
+        modelBudgets: modelBudgetsToWire(budgets, catalog()),
+        used: usedToWire(uses.get(userId)),
+        usedByModel: usedByModelToWire(userId, budgets, uses, catalog()),
+      };
+    };
   }
 
   async function toWires(accountId: string, found: readonly Member[]): Promise<MemberResponse[]> {
@@ -99,7 +124,7 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
     async read(accountId: string, userId: string) {
       const member = await find(accountId, userId);
       if (member === null) return null;
-      const { used: _, ...shown } = member;
+      const { used: _used, usedByModel: _usedByModel, ...shown } = member;
       return shown;
     },
 
@@ -116,14 +141,17 @@ export function memberKeeper({ members, memberLimits, keyBudgets, catalog, perio
     async change(
       accountId: string,
       userId: string,
-      { role, allowedModels, ...limits }: z.infer<typeof memberChange>,
+      { role, allowedModels, modelBudgets: asked, ...limits }: z.infer<typeof memberChange>,
       keepsOwner: boolean,
     ): Promise<MemberResponse> {
       const { allowedModels: current } = await requireMember(accountId, userId);
       const { models } = toAllowListChange({ allowedModels }, { models: current, networks: null }, catalog());
       const change = { ...toLimitChange(limits), ...(models !== undefined && { allowedModels: models }) };
+      const budgets = toBudgetChanges({ modelBudgets: asked }, catalog());
       if (role !== undefined) await changeRole(accountId, userId, role, keepsOwner);
-      if (Object.keys(change).length > 0) await memberLimits.change(accountId, userId, change);
+      if (Object.keys(change).length + budgets.length > 0) {
+        await orTooManyBudgets(() => memberLimits.change(accountId, userId, change, budgets));
+      }
       return requireMember(accountId, userId);
     },
 

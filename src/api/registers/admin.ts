@@ -6,6 +6,7 @@ import { callEndpoints } from '../calls/admin.ts';
 import { callCorrectionEndpoints } from '../calls/corrections.ts';
 import { unpricedEndpoints } from '../calls/unpriced.ts';
 import { catalogEndpoints } from '../catalog/admin.ts';
+import { priceSourceEndpoints } from '../catalog/price-source.ts';
 import { catalogSchemaEndpoints } from '../catalog/schema.ts';
 import { changeEndpoints } from '../changes/admin.ts';
 import { configEndpoints } from '../config/admin.ts';
@@ -50,6 +51,7 @@ const RESOURCES = [
   configEndpoints,
   catalogEndpoints,
   catalogSchemaEndpoints,
+  priceSourceEndpoints,
   providerEndpoints,
   sealedSecretEndpoints,
   unpricedEndpoints,

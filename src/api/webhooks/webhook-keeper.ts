@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import { TargetRefusedError } from '../../lib/outgoing/target.ts';
 import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
-import { TargetRefusedError } from '../../notices/target.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
 import { type ChangeSubject, conflict, notFound, orNotFound, Repeat } from '../management/endpoint.ts';
 import { toPage } from '../management/wire.ts';

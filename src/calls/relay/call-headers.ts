@@ -38,11 +38,11 @@ export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHe
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
-/** Builds a header such as `day=0.31/5, member-month=12.4/100`: spent amount and cap in yuan. The amount includes this call's charge. */
+/** Builds a header such as `day=0.31/5, member-model-month=12.4/100`: spent amount and cap in yuan. The amount includes this call's charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
-  const shown = budgets.map(({ isOfMember, period, spentNano, capNano }) => {
-    const name = isOfMember ? `member-${period}` : period;
+  const shown = budgets.map(({ isOfMember, isOfModel, period, spentNano, capNano }) => {
+    const name = `${isOfMember ? 'member-' : ''}${isOfModel ? 'model-' : ''}${period}`;
     return `${name}=${formatYuan(spentNano + chargeNano)}/${formatYuan(capNano)}`;
   });
   return { 'x-faregate-budgets': shown.join(', ') };

@@ -71,7 +71,7 @@ async function moveToDatabase(
   const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
   const { number, createdAt, inForceAt } = pushed;
   // Waits until the revision is in force, because a gateway that starts before has no models.
-  if (number !== base) await delay(Math.max(0, Date.parse(inForceAt) - Date.parse(createdAt)));
+  if (number !== base) await delay(Math.max(0, Date.parse(inForceAt!) - Date.parse(createdAt)));
   return number;
 }
 

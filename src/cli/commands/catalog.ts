@@ -40,10 +40,13 @@ export const catalogCommands = group(
         ...WHEN,
         '--base <number>':
           'the revision that the file is based on; if another one has followed it, the push is refused (default: the last one)',
+        '--draft': 'save a draft, which comes into force only when it is applied',
         '--dry-run':
           'only show problems, differences and what example calls would cost; exit code 1 if there are problems',
       },
-      async changes(admin, output, { file, base: givenBase, dryRun, reason, at: inForceAt }, process) {
+      async changes(admin, output, { file, base: givenBase, dryRun, draft: isDraft, reason, at: inForceAt }, process) {
+        if (isDraft === true && inForceAt !== undefined)
+          throw new UsageError('--at: A draft has no instant. Set it with "catalog apply".');
         const text = splitConfig(await readText(String(file), process)).catalog;
         const base = givenBase === undefined ? (await readCatalog(admin)).base : numberOf(givenBase, '--base');
         const checked = await admin.request<CheckedCatalogResponse>('POST', '/catalog/check', { base, text });
@@ -53,7 +56,7 @@ export const catalogCommands = group(
           return isUsable ? 0 : 1;
         }
         if (!isUsable) throw new CliError(escapeLines(`The catalog cannot be used:\n${describeChecked(checked)}`));
-        const body = { base, text, reason, inForceAt };
+        const body = { base, text, reason, inForceAt, isDraft };
         const pushed = await admin.request<ChangedCatalogResponse>('POST', '/catalog/revisions', body);
         output.print(pushed, () =>
           pushed.number === base ? `Nothing to push: revision ${base} has this text.` : describeChanged(pushed),
@@ -67,7 +70,11 @@ export const catalogCommands = group(
       lists: '/catalog/revisions',
       empty: 'There are no revisions.',
       columns: [
-        ...columnsOf<RevisionSummaryResponse>('number', 'source', 'base', 'inForceAt'),
+        ...columnsOf<RevisionSummaryResponse>('number', 'source', 'base'),
+        {
+          title: 'in force',
+          cell: ({ inForceAt }: RevisionSummaryResponse) => (inForceAt === null ? 'draft' : localTime(inForceAt)),
+        },
         {
           title: 'canceled',
           cell: ({ canceledAt }: RevisionSummaryResponse) => (canceledAt === null ? '' : localTime(canceledAt)),
@@ -109,11 +116,19 @@ export const catalogCommands = group(
       body: ['reason', 'inForceAt: at'],
       text: describeChanged,
     },
+    'apply <number>': {
+      about: 'put a draft in force',
+      with: { '<number>': NUMBER, '--at <instant>': WHEN['--at <instant>'] },
+      sends: 'POST /catalog/revisions/:number/apply',
+      body: ['inForceAt: at'],
+      text: describeChanged,
+    },
     'cancel <number>': {
-      about: 'cancel a scheduled revision',
+      about: 'cancel a scheduled revision, or discard a draft',
       with: { '<number>': NUMBER },
       sends: 'DELETE /catalog/revisions/:number',
-      text: ({ number }: RevisionSummaryResponse) => `Canceled revision ${number}.`,
+      text: ({ number, inForceAt }: RevisionSummaryResponse) =>
+        inForceAt === null ? `Discarded draft ${number}.` : `Canceled revision ${number}.`,
     },
     'export [file]': {
       about: 'write a whole configuration file with the catalog in it (`catalog: file`)',
@@ -126,7 +141,7 @@ export const catalogCommands = group(
         const { withAdmin } = await import('../with-admin.ts');
         const { scheduled, base, text } = await withAdmin(flags, process, 'reads', readCatalog);
         if (scheduled !== null) {
-          const at = localTime(scheduled.inForceAt);
+          const at = localTime(scheduled.inForceAt!);
           sayTo(process)(`Note: this is revision ${base}, which is not in force before ${at}.`);
         }
         const whole = joinConfig(nodeText(flags, process), text);
@@ -187,13 +202,17 @@ function describeStatus({ mode, inForce, scheduled, failed }: CatalogResponse): 
   if (mode === 'file') return 'The catalog is in the configuration file.';
   return [
     inForce === null ? 'No revision is in force: there are no models.' : `Revision ${inForce.number} is in force.`,
-    ...(scheduled === null ? [] : [`Revision ${scheduled.number} follows at ${localTime(scheduled.inForceAt)}.`]),
+    ...(scheduled === null ? [] : [`Revision ${scheduled.number} follows at ${localTime(scheduled.inForceAt!)}.`]),
     ...(failed === null ? [] : [`The gateway cannot use revision ${failed.number}: ${failed.message}`]),
   ].join(' ');
 }
 
 function describeChanged({ number, inForceAt, changes }: ChangedCatalogResponse): string {
-  return `Revision ${number}, in force from ${localTime(inForceAt)}.\n${describeChanges(changes)}`;
+  const state =
+    inForceAt === null
+      ? `Draft ${number}. Put it in force with "faregate catalog apply ${number}".`
+      : `Revision ${number}, in force from ${localTime(inForceAt)}.`;
+  return `${state}\n${describeChanges(changes)}`;
 }
 
 function describeChecked({ problems, changes, examples }: CheckedCatalogResponse): string {
@@ -202,11 +221,16 @@ function describeChecked({ problems, changes, examples }: CheckedCatalogResponse
       .map(({ line, key, message }) => `${line > 0 ? `line ${line}: ` : ''}${key === '' ? '' : `${key}: `}${message}`)
       .join('\n');
   }
-  const costs = examples.map(
-    ({ model, now, later }) =>
-      `${model}: 10,000 input and 1,000 output tokens cost ¥${now}${later.map(({ from, yuan }) => `, from ${from} ¥${yuan}`).join('')}`,
-  );
-  return [describeChanges(changes), ...costs].join('\n');
+  return [describeChanges(changes), ...describeExamples(examples)].join('\n');
+}
+
+export function describeExamples(examples: CheckedCatalogResponse['examples']): string[] {
+  return examples.map(({ model, now, later, marginPercentBefore, marginPercentNow }) => {
+    const starts = later.map(({ from, yuan }) => `, from ${from} ¥${yuan}`).join('');
+    const before = marginPercentBefore === null ? '' : ` (before ${marginPercentBefore} %)`;
+    const margin = marginPercentNow === null ? '' : `; margin ${marginPercentNow} %${before}`;
+    return `${model}: 10,000 input and 1,000 output tokens cost ¥${now}${starts}${margin}`;
+  });
 }
 
 function describeReload({ file, lastError, needsRestart }: ReloadResponse): string {

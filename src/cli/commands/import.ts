@@ -1,7 +1,7 @@
+import { type Decimal, parseDecimal } from '../../lib/decimal.ts';
 import { formatYuan } from '../../lib/yuan.ts';
 import { UsageError } from '../command.ts';
 import { type AdminWork, group, type Options } from '../command-rows.ts';
-import { type Decimal, parseDecimal } from '../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, LeftOut } from '../import/foreign-books.ts';
 import type { WrittenAccount } from '../import/foreign-import.ts';
 import type { Program as OneApi } from '../import/one-api/versions.ts';

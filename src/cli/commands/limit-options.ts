@@ -38,6 +38,10 @@ export const OWNER_LIMIT_OPTIONS: Options = {
     text: 'maximum spend per day, per week (from Monday), per month or in total, such as 100/month or 1000/total; can be given several times',
     parse: readBudget,
   },
+  '--model-budget <model=yuan/period>': {
+    text: 'maximum spend on one model, such as acme-large=50/month, acme-large=none/month or acme-large=none; can be given several times',
+    parse: readModelBudget,
+  },
   '--daily-spend <yuan>': 'maximum spend per day, the same as --budget <yuan>/day',
   '--daily-calls <count>': { text: 'maximum number of calls per day', parse: readCount },
   '--concurrency <count>': { text: 'maximum number of concurrent calls', parse: readCount },
@@ -51,12 +55,13 @@ export const rateLimitsOf = ({ requestsPerMinute, tokensPerMinute, modelLimit }:
   modelLimits: modelLimit,
 });
 
-export const ownerLimitsOf = ({ budget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
+export const ownerLimitsOf = ({ budget, modelBudget, dailySpend, models, dailyCalls, concurrency }: Given) => ({
   dailySpendCapYuan: orNull(dailySpend),
   dailyCalls: orNull(dailyCalls),
   concurrency: orNull(concurrency),
   allowedModels: orNull(models),
   ...(budget as Budgets | undefined),
+  modelBudgets: modelBudget,
 });
 
 /** Reads a list. An empty text means the same as `none`. */
@@ -83,6 +88,17 @@ function readBudget(text: string, before: Budgets = {}): Budgets {
     );
   }
   return { ...before, [BUDGETS[period as keyof typeof BUDGETS]]: orNull(amount) };
+}
+
+type ModelBudgets = Readonly<Record<string, Budgets | null>>;
+
+/** Reads a budget for a model, and adds it to earlier ones. The name of a model may contain slashes. */
+function readModelBudget(text: string, before: ModelBudgets = {}): ModelBudgets {
+  const [, model, budget] = /^(.+)=([^=]+)$/.exec(text) ?? [];
+  if (model === undefined || budget === undefined) {
+    throw new InvalidArgumentError('Expected a model and its budget, such as acme-large=50/month or acme-large=none.');
+  }
+  return { ...before, [model]: budget === NONE ? null : readBudget(budget, before[model] ?? {}) };
 }
 
 type ModelLimits = Readonly<Record<string, Readonly<Record<string, unknown>> | null>>;
@@ -122,14 +138,18 @@ function describeMaxima({ requestsPerMinute, tokensPerMinute }: RateMaxima): str
   ];
 }
 
-type OwnerLimits = Pick<MemberResponse, keyof Budgets | 'dailyCalls' | 'concurrency' | 'allowedModels'>;
+type OwnerLimits = Pick<
+  MemberResponse,
+  keyof Budgets | 'modelBudgets' | 'dailyCalls' | 'concurrency' | 'allowedModels'
+>;
 
 /** Describes limits, as in `¥5 a day`, `3 at a time`. */
 export function describeOwnerLimits(owner: OwnerLimits): string[] {
-  const { dailyCalls, concurrency, allowedModels } = owner;
+  const { modelBudgets, dailyCalls, concurrency, allowedModels } = owner;
   return [
-    ...Object.entries(BUDGETS).flatMap(([period, name]) =>
-      owner[name] === null ? [] : [`¥${owner[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
+    ...describeBudgets(owner),
+    ...Object.entries(modelBudgets).flatMap(([model, own]) =>
+      describeBudgets(own).map((text) => `${text} for ${model}`),
     ),
     ...(dailyCalls === null ? [] : [`${dailyCalls} calls a day`]),
     ...(concurrency === null ? [] : [`${concurrency} at a time`]),
@@ -137,7 +157,13 @@ export function describeOwnerLimits(owner: OwnerLimits): string[] {
   ];
 }
 
-export function describeKeyLimits(key: Omit<KeyResponse, 'used'>): string {
+function describeBudgets(caps: Required<Budgets>): string[] {
+  return Object.entries(BUDGETS).flatMap(([period, name]) =>
+    caps[name] === null ? [] : [`¥${caps[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
+  );
+}
+
+export function describeKeyLimits(key: Omit<KeyResponse, 'used' | 'usedByModel'>): string {
   const networks = key.allowedNetworks === null ? [] : [`only from ${key.allowedNetworks.join(' ')}`];
   return [...describeOwnerLimits(key), ...describeRateLimits(key), ...networks].join(', ') || NONE;
 }
@@ -150,12 +176,20 @@ const USED = {
 } as const;
 
 /** Describes the use of limits, as in `¥3 of 5 today`. */
-export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used'>): string {
-  const { used, dailyCalls } = owner;
-  if (used === null) return '';
-  const budgets = Object.values(BUDGETS).flatMap((cap) => {
-    const [name, period] = USED[cap];
-    return owner[cap] === null ? [] : [`¥${used[name]} of ${owner[cap]} ${period}`];
+export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used' | 'usedByModel'>): string {
+  const { used, usedByModel, modelBudgets, dailyCalls } = owner;
+  const ofModels = Object.entries(modelBudgets).flatMap(([model, caps]) => {
+    const own = usedByModel[model];
+    return own === undefined ? [] : describeSpent(caps, own).map((text) => `${text} for ${model}`);
   });
-  return [...budgets, ...(dailyCalls === null ? [] : [`${used.dailyCalls} of ${dailyCalls} calls today`])].join(', ');
+  if (used === null) return ofModels.join(', ');
+  const calls = dailyCalls === null ? [] : [`${used.dailyCalls} of ${dailyCalls} calls today`];
+  return [...describeSpent(owner, used), ...ofModels, ...calls].join(', ');
+}
+
+function describeSpent(caps: Required<Budgets>, used: MemberResponse['usedByModel'][string]): string[] {
+  return Object.values(BUDGETS).flatMap((cap) => {
+    const [name, period] = USED[cap];
+    return caps[cap] === null ? [] : [`¥${used[name]} of ${caps[cap]} ${period}`];
+  });
 }

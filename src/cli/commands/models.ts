@@ -1,15 +1,27 @@
 import { readFileSync } from 'node:fs';
+import type { PriceSourceReadResponse } from '../../api/catalog/price-source.ts';
 import { ConfigError, parseConfig } from '../../config/load.ts';
+import { UnknownVendorError } from '../../config/price-source/errors.ts';
+import {
+  type ModelDraft,
+  type ModelList,
+  matches,
+  type NotPriced,
+  readModels,
+} from '../../config/price-source/model-list.ts';
+import { type Rates, ratesOf } from '../../config/price-source/price-file.ts';
+import { parsePriceJson } from '../../config/price-source/price-json.ts';
 import type { Config } from '../../config/schema.ts';
+import { parseDecimal, readDecimal } from '../../lib/decimal.ts';
 import { catalogInUse } from '../catalog-in-use.ts';
 import { CliError, type CliProcess, type GlobalFlags, UsageError } from '../command.ts';
 import { type Given, group } from '../command-rows.ts';
-import { type Decimal, parseDecimal, readDecimal, times, withPercent } from '../decimal.ts';
 import { findConfigSource, loadForBooks } from '../environment.ts';
 import { modelsYaml, type RouteTo } from '../models/model-yaml.ts';
-import { type ModelDraft, type ModelList, matches, type NotPriced, readModels } from '../models/read-list.ts';
 import { targetOf } from '../models/target.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
+import { describeExamples } from './catalog.ts';
+import { describeChanges } from './catalog-responses.ts';
 
 const HELP = `
 FILE is LiteLLM's price file (model_prices_and_context_window_backup.json in its PyPI package), or the list of models that a
@@ -21,7 +33,15 @@ than its listed prices is left out, with the reason; nothing is guessed. Review 
 The prices are those of the vendor to whom the address of the provider belongs, if "faregate init --list" has this vendor. For any
 other address, such as a relay, name the vendor with --vendor.`;
 
-export const modelCommands = group('models', 'create models of the configuration from price files', {
+export const modelCommands = group('models', 'models and prices from price files', {
+  follow: {
+    about: 'read the price source of the catalog now (`priceSource`); exit code 1 if it cannot be used',
+    async changes(admin, output) {
+      const read = await admin.request<PriceSourceReadResponse>('POST', '/catalog/price-source/read');
+      output.print(read, describeRead);
+      return read.outcome === 'failed' ? 1 : 0;
+    },
+  },
   'import <file>': {
     about: 'write models with prices as YAML, for review',
     with: {
@@ -51,7 +71,10 @@ export const modelCommands = group('models', 'create models of the configuration
       const config = await configInUse(flags, process);
       const { vendor, providers } = targetOf(String(given.provider), named, config);
       const wanted = { vendor, isWanted: wantedBy(String(given.only)), rates: readRates(given) };
-      const list = checked(readModels(file, readJson(file), wanted), providers);
+      const list = checked(
+        naming(() => readModels(file, readJson(file), wanted)),
+        providers,
+      );
       const text = modelsYaml(list, providers, String(given.margin) !== '0');
       const summary = `${list.models.length} models with prices, ${list.notPriced.length} left out (listed at the end of the output).`;
       if (given.output === undefined) {
@@ -68,6 +91,22 @@ export const modelCommands = group('models', 'create models of the configuration
     },
   },
 });
+
+function describeRead({ outcome, message, revision, changes, examples, notFollowed }: PriceSourceReadResponse): string {
+  const state = {
+    unchanged:
+      revision === null
+        ? 'The prices are those of the source.'
+        : `The prices of the source are those of draft ${revision}, which was discarded.`,
+    draft: `The prices of the source are draft ${revision}. Put it in force with "faregate catalog apply ${revision}".`,
+    applied: `The prices of the source are revision ${revision}, which comes into force now.`,
+    changed: 'The source has other prices. The catalog is in the configuration file: change it there.',
+    failed: `The source cannot be used, and the prices stay: ${message}`,
+  }[outcome];
+  const left = notFollowed.map(({ model, why }) => `Not followed: ${model}: ${why}`);
+  const differences = changes === null || changes.length > 0 ? [describeChanges(changes)] : [];
+  return [state, ...differences, ...describeExamples(examples), ...left].join('\n');
+}
 
 /** Returns the configuration; `null` if only that of the demo is found. */
 async function configInUse(flags: GlobalFlags, process: CliProcess): Promise<Config | null> {
@@ -86,23 +125,31 @@ function readJson(file: string): unknown {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   try {
-    return JSON.parse(text, keepDigits);
+    return parsePriceJson(text);
   } catch {
     throw new CliError(`${file} is not JSON.`);
   }
 }
 
-/** A reviver for `JSON.parse` that keeps the digits of a price as text, because a number can lose some. Whole numbers are exact. */
-function keepDigits(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return typeof value === 'number' && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
+/** Adds to the error of an unknown vendor how the command learns it. */
+function naming<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UnknownVendorError)) throw error;
+    throw new CliError(
+      `${error.message} Name the vendor with --vendor: one of "faregate init --list", or a "litellm_provider" of the price file.`,
+      { cause: error },
+    );
+  }
 }
 
-function readRates(options: Given): { cost: Decimal; price: Decimal } {
+function readRates(options: Given): Rates {
   const cost = parseDecimal(String(options.usdCny));
   if (cost === null) throw new UsageError('--usd-cny: Expected a positive number such as 7.15.');
   const margin = readDecimal(String(options.margin));
   if (margin === null) throw new UsageError('--margin: Expected a percentage such as 20, or 0.');
-  return { cost, price: times(cost, withPercent(margin)) };
+  return ratesOf(cost, margin);
 }
 
 function wantedBy(patterns: string): (id: string) => boolean {

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
+import type { ModelDraft, ModelList } from '../../config/price-source/model-list.ts';
 import { escapeText } from '../../lib/plain-text.ts';
-import type { ModelDraft, ModelList } from './read-list.ts';
 
 /** A provider in the configuration that serves the models. */
 export interface RouteTo {

@@ -1,9 +1,10 @@
-import { findPreset, type Preset, presetAt } from '../../config/presets.ts';
+import { findPreset, presetAt } from '../../config/presets.ts';
+import type { Vendor } from '../../config/price-source/model-list.ts';
+import { factsOf, type VendorFacts, vendorAt, vendorNamed } from '../../config/price-source/vendor.ts';
 import type { Config } from '../../config/schema.ts';
 import { UsageError } from '../command.ts';
 import { unknownVendor } from '../preset-reference.ts';
 import type { RouteTo } from './model-yaml.ts';
-import type { Vendor } from './read-list.ts';
 
 /** Vendor of the imported models, and the providers of their routes. */
 export interface Target {
@@ -24,7 +25,7 @@ export function targetOf(name: string, vendorName: string | undefined, config: C
   const preset = findPreset(name);
   if (own === null) {
     if (preset === null) throw new UsageError(unknownVendor('--provider', name, Object.keys(configured)));
-    return target(preset.providers, vendorName === undefined ? factsOf(preset) : factsNamed(vendorName));
+    return target(preset.providers, vendorName === undefined ? factsOf(preset) : vendorNamed(vendorName));
   }
 
   const at = presetAt(own.baseUrl);
@@ -33,22 +34,12 @@ export function targetOf(name: string, vendorName: string | undefined, config: C
     const isOfVendor = at !== null && presetAt(baseUrl)?.preset === at.preset;
     if (isOfVendor && providers.every((each) => each.protocol !== protocol)) providers.push({ name: other, protocol });
   }
-  if (vendorName !== undefined) return target(providers, factsNamed(vendorName));
-  if (at !== null) return target(providers, { ...factsOf(at.preset), priceFileNames: at.priceFileNames });
-  return target(providers, { title: `the provider ${name}`, priceFileNames: null, lacks: [] });
+  if (vendorName !== undefined) return target(providers, vendorNamed(vendorName));
+  const unknown = { title: `the provider ${name}`, priceFileNames: null, lacks: [] };
+  return target(providers, vendorAt(own.baseUrl) ?? unknown);
 }
 
-type Facts = Omit<Vendor, 'protocols'>;
-
-const target = (providers: readonly RouteTo[], facts: Facts): Target => ({
+const target = (providers: readonly RouteTo[], facts: VendorFacts): Target => ({
   vendor: { ...facts, protocols: providers.map(({ protocol }) => protocol) },
   providers: providers.map(({ name, protocol }) => ({ name, protocol })),
 });
-
-const factsOf = ({ title, priceFileNames, lacks = [] }: Preset): Facts => ({ title, priceFileNames, lacks });
-
-/** Finds a known vendor, or one that only the price file names. */
-function factsNamed(name: string): Facts {
-  const preset = findPreset(name);
-  return preset === null ? { title: name, priceFileNames: [name], lacks: [] } : factsOf(preset);
-}

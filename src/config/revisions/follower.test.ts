@@ -4,9 +4,10 @@ import { until } from '../../../test/support/until.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { Config } from '../schema.ts';
 import { CatalogFollower } from './follower.ts';
-import type { LatestRevisions, Revision } from './revisions-store.ts';
+import type { LatestRevisions } from './revisions-store.ts';
+import type { DatedRevision } from './tables.ts';
 
-const revision = (number: number, inForceAtMs: number): Revision => ({
+const revision = (number: number, inForceAtMs: number): DatedRevision => ({
   number,
   text: `text ${number}`,
   source: 'push',
@@ -17,11 +18,12 @@ const revision = (number: number, inForceAtMs: number): Revision => ({
   inForceAtMs,
   canceledAtMs: null,
   canceledBy: null,
+  appliedBy: null,
 });
 
 describe('the catalog of a node', () => {
   /** The database, with its clock. */
-  let database: { revisions: Revision[]; secrets: string; nowMs: number; isDown: boolean };
+  let database: { revisions: DatedRevision[]; secrets: string; nowMs: number; isDown: boolean };
   /** The secrets that the node has read. */
   let secrets: string;
   let unusable: Set<string>;

@@ -3,7 +3,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { shareReads } from '../../lib/shared-reads.ts';
 import type { CatalogText } from '../load.ts';
 import type { Config } from '../schema.ts';
-import type { Revision, RevisionStore } from './revisions-store.ts';
+import type { RevisionStore } from './revisions-store.ts';
+import type { DatedRevision } from './tables.ts';
 
 export interface CatalogNotifications {
   readonly isConnected: boolean;
@@ -63,7 +64,7 @@ export class CatalogFollower {
   #isStale = true;
   #polls = 0;
   #inForce: number | null = null;
-  #scheduled: Revision | null = null;
+  #scheduled: DatedRevision | null = null;
   #failed: CatalogStatus['failed'] = null;
 
   constructor(options: FollowerOptions) {
@@ -121,7 +122,7 @@ export class CatalogFollower {
     if (isRetry || this.#isStale || this.#notifications?.isConnected === false) void this.refresh();
   }
 
-  #use(revision: Revision | null, haveSecretsChanged = false): void {
+  #use(revision: DatedRevision | null, haveSecretsChanged = false): void {
     if (revision === null) return;
     const isKnown = this.#failed?.number === revision.number;
     if (revision.number === this.#inForce && !haveSecretsChanged && !isKnown) return;
@@ -143,7 +144,7 @@ export class CatalogFollower {
   }
 
   /** Announces a scheduled revision, and applies it when its instant comes. */
-  #expect(revision: Revision | null): void {
+  #expect(revision: DatedRevision | null): void {
     const isRetry = revision !== null && this.#failed?.number === revision.number;
     if (revision?.number === this.#scheduled?.number && !isRetry) return;
     const { schedule, parse, clock, logger } = this.#options;
@@ -167,7 +168,7 @@ export class CatalogFollower {
     this.#switchTimer.unref();
   }
 
-  async #atSwitch(revision: Revision): Promise<void> {
+  async #atSwitch(revision: DatedRevision): Promise<void> {
     await this.refresh();
     if (this.#scheduled?.number !== revision.number) return;
     this.#scheduled = null;
@@ -180,7 +181,7 @@ export class CatalogFollower {
     }
   }
 
-  #fail({ number }: Revision, error: unknown): void {
+  #fail({ number }: DatedRevision, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.#failed = { number, message, atMs: this.#options.clock.nowMs() };
   }
@@ -190,6 +191,6 @@ export class CatalogFollower {
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** Returns the catalog of a revision, which messages name by its number. */
-export function catalogOf({ number, text }: Pick<Revision, 'number' | 'text'>): CatalogText {
+export function catalogOf({ number, text }: Pick<DatedRevision, 'number' | 'text'>): CatalogText {
   return { name: `revision ${number}`, text };
 }

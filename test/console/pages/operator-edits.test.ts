@@ -71,11 +71,22 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await console.assertAccessible();
     await dialog.getByRole('combobox', { name: 'Models' }).fill('test-ch');
     await page.getByRole('option', { name: 'test-chat' }).click();
-    await server.admin('PATCH', `/keys/${keyId}`, { concurrency: 3 });
+    await dialog.getByRole('button', { name: 'Add a budget for a model' }).click();
+    await dialog.getByRole('combobox', { name: 'Model', exact: true }).fill('test-mess');
+    await page.getByRole('option', { name: 'test-messages' }).click();
+    await dialog.getByLabel('A month', { exact: true }).last().fill('50');
+    await console.assertAccessible();
+    await server.admin('PATCH', `/keys/${keyId}`, {
+      concurrency: 3,
+      modelBudgets: { 'test-chat': { totalSpendCapYuan: '7' } },
+    });
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
     const [key] = (await read(`/accounts/${id}/keys`)).data;
     assert.deepEqual([key.dailySpendCapYuan, key.concurrency, key.allowedModels], ['2.5', 3, ['test-chat']]);
+    assert.equal(key.modelBudgets['test-messages'].monthlySpendCapYuan, '50');
+    assert.equal(key.modelBudgets['test-chat'].totalSpendCapYuan, '7');
+    await page.getByText('¥0.00 of ¥50.00 a month for test-messages').waitFor();
 
     await page.getByRole('button', { name: 'Limits' }).click();
     await press(page, 'Save');

@@ -1,10 +1,11 @@
-import { Tabs } from '@mantine/core';
+import { Stack, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { CatalogEditor } from './editor.tsx';
+import { PriceSourceSection } from './price-source.tsx';
 import { RevisionHistory, RevisionState } from './revisions.tsx';
 import { revisionTexts } from './texts.ts';
 
@@ -30,8 +31,11 @@ export function CatalogPage() {
             ))}
           </Tabs.List>
           <Tabs.Panel value="history">
-            <RevisionState catalog={catalog} />
-            <RevisionHistory catalog={catalog} />
+            <Stack>
+              <RevisionState catalog={catalog} />
+              <PriceSourceSection mayOperate={mayOperate} />
+              <RevisionHistory catalog={catalog} />
+            </Stack>
           </Tabs.Panel>
           <Tabs.Panel value="text">{hasShownText && <CatalogEditor catalog={catalog} />}</Tabs.Panel>
         </Tabs>

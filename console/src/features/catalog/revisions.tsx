@@ -1,8 +1,9 @@
-import { Badge, Box, Code, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Badge, Code, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useList, useRead } from '../../api/queries.ts';
 import type { RevisionSummary } from '../../api/types.ts';
 import { ChangeList } from '../../parts/catalog/change-list.tsx';
+import { Examples } from '../../parts/catalog/examples.tsx';
 import { InstantChoice, useInstant } from '../../parts/catalog/review.tsx';
 import { catalogTexts } from '../../parts/catalog/texts.ts';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
@@ -72,28 +73,26 @@ export function RevisionHistory({ catalog }: { readonly catalog: Catalog }) {
   const [shown, setShown] = useState<RevisionSummary | null>(null);
   return (
     <>
-      <Box mt="md">
-        <Section title={text.history}>
-          <ListTable
-            label={text.history}
-            list={list}
-            idOf={({ number }) => String(number)}
-            empty={<EmptyState title={text.noRevision} hint={text.noRevisionHint} />}
-            columns={[
-              { header: text.revision, cell: ({ number }) => number },
-              { header: text.effect, cell: (revision) => <Effect revision={revision} catalog={catalog} /> },
-              { header: text.by, cell: ({ createdBy }) => createdBy },
-              { header: text.reason, cell: ({ reason }) => reason ?? '–' },
-              { header: text.source, cell: ({ source }) => text.sources[source] },
-            ]}
-            actions={(revision) => (
-              <SmallButton aria-label={text.openRevision(String(revision.number))} onClick={() => setShown(revision)}>
-                {text.open}
-              </SmallButton>
-            )}
-          />
-        </Section>
-      </Box>
+      <Section title={text.history}>
+        <ListTable
+          label={text.history}
+          list={list}
+          idOf={({ number }) => String(number)}
+          empty={<EmptyState title={text.noRevision} hint={text.noRevisionHint} />}
+          columns={[
+            { header: text.revision, cell: ({ number }) => number },
+            { header: text.effect, cell: (revision) => <Effect revision={revision} catalog={catalog} /> },
+            { header: text.by, cell: ({ createdBy }) => createdBy },
+            { header: text.reason, cell: ({ reason }) => reason ?? '–' },
+            { header: text.source, cell: ({ source }) => text.sources[source] },
+          ]}
+          actions={(revision) => (
+            <SmallButton aria-label={text.openRevision(String(revision.number))} onClick={() => setShown(revision)}>
+              {text.open}
+            </SmallButton>
+          )}
+        />
+      </Section>
       <Modal
         opened={shown !== null}
         onClose={() => setShown(null)}
@@ -115,11 +114,12 @@ function Effect({ revision, catalog: { state } }: OfCatalog) {
   const text = useTexts(revisionTexts);
   const { number, inForceAt, canceledAt } = revision;
   const isInForce = number === state.inForce?.number;
-  const isScheduled = state.inForce !== null && number > state.inForce.number && canceledAt === null;
+  const isDraft = inForceAt === null;
+  const isScheduled = !isDraft && state.inForce !== null && number > state.inForce.number && canceledAt === null;
   return (
     <Group gap="xs" justify="inherit">
-      <Instant at={inForceAt} />
-      {canceledAt !== null && <Badge color="gray">{text.canceled}</Badge>}
+      {isDraft ? <Badge color="blue">{text.draft}</Badge> : <Instant at={inForceAt} />}
+      {canceledAt !== null && <Badge color="gray">{isDraft ? text.discarded : text.canceled}</Badge>}
       {isInForce && <Badge color="teal">{text.inForce}</Badge>}
       {isScheduled && <Badge color="yellow">{text.scheduled}</Badge>}
     </Group>
@@ -136,9 +136,11 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
   const text = useTexts(revisionTexts);
   const words = useTexts(catalogTexts);
   const [open, dialog] = useDialog();
-  const { number, createdAt, createdBy, reason, source, inForceAt, canceledAt, canceledBy, base } = summary;
+  const { number, createdAt, createdBy, reason, source, inForceAt, appliedBy, canceledAt, canceledBy, base } = summary;
   const read = useRead('GET /admin/v1/catalog/revisions/{id}', { path: { id: String(number) } });
-  const mayRollBack = catalog.canEdit && number !== catalog.state.base;
+  const isDraft = inForceAt === null;
+  const mayDecide = catalog.canEdit && isDraft && canceledAt === null;
+  const mayRollBack = catalog.canEdit && !isDraft && number !== catalog.state.base;
   return (
     <Stack>
       <Facts
@@ -148,9 +150,10 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
           [text.reason, reason],
           [text.source, text.sources[source]],
           [text.base, base === null ? null : String(base)],
-          [text.effect, <Instant key="effect" at={inForceAt} />],
+          [text.effect, isDraft ? text.draftHint : <Instant key="effect" at={inForceAt} />],
+          [text.appliedBy, appliedBy],
           [
-            text.canceled,
+            isDraft ? text.discarded : text.canceled,
             canceledAt && (
               <span key="canceled">
                 <Instant at={canceledAt} /> {canceledBy}
@@ -163,7 +166,10 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
       {read.data !== undefined && (
         <>
           <Section title={words.difference}>
-            <ChangeList changes={read.data.difference} />
+            <Stack>
+              <ChangeList changes={read.data.difference} />
+              <Examples examples={read.data.examples} />
+            </Stack>
           </Section>
           <Section title={text.textOf}>
             <Code block mah={420} style={{ overflow: 'auto' }} tabIndex={0} aria-label={text.textOf} role="region">
@@ -172,6 +178,7 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
           </Section>
         </>
       )}
+      {mayDecide && <DraftDecision number={number} onDone={onDone} />}
       {mayRollBack && (
         <Group justify="flex-end">
           <SmallButton onClick={open}>{text.rollBack}</SmallButton>
@@ -179,6 +186,41 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
       )}
       <RollbackDialog number={number} {...dialog} onDone={onDone} />
     </Stack>
+  );
+}
+
+function DraftDecision({ number, onDone }: Pick<RollbackDialogProps, 'number' | 'onDone'>) {
+  const text = useTexts(revisionTexts);
+  const words = useTexts(catalogTexts);
+  const [open, dialog] = useDialog();
+  const when = useInstant();
+  return (
+    <Group justify="flex-end">
+      <ConfirmButton
+        endpoint="DELETE /admin/v1/catalog/revisions/{id}"
+        label={text.discardDraft}
+        question={text.discardQuestion(String(number))}
+        input={{ path: { id: String(number) } }}
+        doneText={text.discardedDone}
+        onDone={onDone}
+        isDangerous
+      />
+      <SmallButton variant="filled" onClick={open}>
+        {text.applyDraft}
+      </SmallButton>
+      <ChangeDialog
+        endpoint="POST /admin/v1/catalog/revisions/{id}/apply"
+        title={text.applyTitle(String(number))}
+        submitLabel={text.applyDraft}
+        {...dialog}
+        problem={() => (when.read() === undefined ? words.instantNeeded : null)}
+        input={() => ({ path: { id: String(number) }, body: { inForceAt: when.read() ?? null } })}
+        doneText={words.published(String(number))}
+        onDone={onDone}
+      >
+        <InstantChoice when={when} />
+      </ChangeDialog>
+    </Group>
   );
 }
 

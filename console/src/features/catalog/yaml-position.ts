@@ -40,8 +40,6 @@ interface Flow {
   index: number;
 }
 
-/** A key with its colon, at the start of a text. */
-const KEY = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s#"'[\]{},&*!|>%@`-][^#]*?|-[^\s#][^#]*?))\s*:(?=\s|$)/;
 const BLOCK_OF_TEXT = /^[|>][+-]?\d?[+-]?\s*(?:#.*)?$/;
 
 /**
@@ -97,17 +95,16 @@ function read(text: string): { readonly position: YamlPosition | null; readonly 
       at += 1 + spaces(line, at + 1);
     }
     const isItem = at > indent;
-    const key = KEY.exec(line.slice(at));
+    const key = keyAt(line, at);
     if (key === null) {
       leave((level) => level.indent < at);
       if (/^[{[]/.test(line.slice(at))) return readFlow(line, at, flows, pathOf(), lineStart, note);
       return { kind: isItem ? 'value' : 'member', path: pathOf(), from: lineStart + at, isFlow: false };
     }
     leave((level) => level.indent < at);
-    const name = key[1] ?? key[2] ?? key[3] ?? '';
+    const { name, colonEnd } = key;
     note(pathOf(), name);
     levels.push({ indent: at, key: name });
-    const colonEnd = at + key[0].length;
     const valueStart = colonEnd + spaces(line, colonEnd);
     const value = line.slice(valueStart);
     if (/^[{[]/.test(value)) return readFlow(line, valueStart, flows, pathOf(), lineStart, note);
@@ -115,6 +112,21 @@ function read(text: string): { readonly position: YamlPosition | null; readonly 
     if (blockIndent !== null || colonEnd === line.length || /(?:^|\s)#/.test(value)) return null;
     return { kind: 'value', path: pathOf(), from: lineStart + valueStart, isFlow: false };
   }
+}
+
+/** The key at an offset, and the end of its colon; `null` if there is none. */
+function keyAt(line: string, start: number): { readonly name: string; readonly colonEnd: number } | null {
+  const first = line[start] ?? '';
+  if (/[#[\]{},&*!|>%@`]/.test(first)) return null;
+  const isQuoted = first === '"' || first === "'";
+  const nameEnd = isQuoted ? quotedEnd(line, start) + 1 : start + 1;
+  for (let at = nameEnd; at < line.length; at++) {
+    if (line[at] === '#' && line[at - 1] === ' ') return null;
+    if (line[at] !== ':' || /\S/.test(line[at + 1] ?? ' ')) continue;
+    const name = isQuoted ? line.slice(start + 1, nameEnd - 1) : line.slice(start, at).trimEnd();
+    return { name, colonEnd: at + 1 };
+  }
+  return null;
 }
 
 /** Reads flow collections to the end of a line. */

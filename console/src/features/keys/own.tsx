@@ -109,8 +109,8 @@ function OwnLimits() {
   );
 }
 
-const isLimited = ({ used: _, ...limits }: MemberLimits): boolean =>
-  Object.values(limits).some((limit) => limit !== null);
+const isLimited = ({ used: _used, usedByModel: _usedByModel, modelBudgets, ...limits }: MemberLimits): boolean =>
+  Object.keys(modelBudgets).length > 0 || Object.values(limits).some((limit) => limit !== null);
 
 /** The owner of each key, for users who see keys of others. */
 function useOwnerColumns(people: People | null): Column<Key>[] {

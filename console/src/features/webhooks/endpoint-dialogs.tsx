@@ -19,6 +19,8 @@ const EVENTS: readonly Event[] = [
   'provider.refused_account',
   'catalog.failed',
   'catalog.recovered',
+  'prices.changed',
+  'prices.failed',
 ];
 
 interface EndpointDraft {

@@ -58,7 +58,7 @@ function CatalogNotices({ catalog: { state, scheduled } }: { readonly catalog: C
       )}
       {scheduled !== null && (
         <Alert color="yellow" icon={<ClockIcon />} title={text.scheduledNotice(String(scheduled.number))}>
-          {text.scheduledHint(format.instant(scheduled.inForceAt))}{' '}
+          {text.scheduledHint(format.instant(scheduled.inForceAt ?? scheduled.createdAt))}{' '}
           <Anchor href={hashOf('/operator/catalog')} inherit>
             {text.toCatalog}
           </Anchor>

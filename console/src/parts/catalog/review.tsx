@@ -4,16 +4,13 @@ import { AlertIcon } from '@primer/octicons-react';
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { useChange, useRead } from '../../api/queries.ts';
-import type { CheckedCatalog } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
 import { fromLocalTime } from '../../text/local-time.ts';
 import { useTimezone } from '../../text/timezone.tsx';
-import { Yuan } from '../figures.tsx';
 import { InstantInput } from '../forms/instant-input.tsx';
-import { DataTable } from '../list-table.tsx';
 import { ErrorNotice } from '../notices.tsx';
-import { DimmedText } from '../small.ts';
 import { ChangeList } from './change-list.tsx';
+import { Examples } from './examples.tsx';
 import { catalogTexts } from './texts.ts';
 import type { CatalogDraft, CheckedDraft } from './use-check.ts';
 
@@ -34,21 +31,23 @@ export function Review({ checked: { draft, check }, onBack, onPublished, onCheck
   // biome-ignore lint/correctness/useExhaustiveDependencies: a refusal is of one draft
   useEffect(reset, [draft]);
   const isOutdated = error instanceof ApiError && error.code === 'catalog_outdated';
+  const send = (body: { readonly inForceAt: string | null } | { readonly isDraft: true }): void =>
+    mutate(
+      { body: { ...draft, reason: reason.trim() || null, ...body } },
+      {
+        onSuccess: ({ number, inForceAt }) => {
+          const said = inForceAt === null ? text.drafted : text.published;
+          notifications.show({ color: 'teal', message: said(String(number)) });
+          onPublished();
+        },
+      },
+    );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     // React events bubble from a dialog to a form around it.
     event.stopPropagation();
     const inForceAt = when.read();
-    if (inForceAt === undefined) return;
-    mutate(
-      { body: { ...draft, reason: reason.trim() || null, inForceAt } },
-      {
-        onSuccess: ({ number }) => {
-          notifications.show({ color: 'teal', message: text.published(String(number)) });
-          onPublished();
-        },
-      },
-    );
+    if (inForceAt !== undefined) send({ inForceAt });
   };
   return (
     <form onSubmit={submit}>
@@ -74,6 +73,9 @@ export function Review({ checked: { draft, check }, onBack, onPublished, onCheck
         <Group justify="flex-end">
           <Button variant="default" onClick={onBack} disabled={isPending}>
             {text.back}
+          </Button>
+          <Button variant="default" onClick={() => send({ isDraft: true })} disabled={isPending || isOutdated}>
+            {text.saveDraft}
           </Button>
           <Button type="submit" loading={isPending} disabled={isOutdated}>
             {text.publish}
@@ -117,45 +119,6 @@ export function InstantChoice({ when }: { readonly when: ReturnType<typeof useIn
         style={{ alignSelf: 'flex-start' }}
       />
       {when.isLater && <InstantInput label={text.instant} value={when.local} onChange={when.setLocal} required />}
-    </Stack>
-  );
-}
-
-function Examples({ examples }: Pick<CheckedCatalog, 'examples'>) {
-  const text = useTexts(catalogTexts);
-  if (examples.length === 0) return null;
-  return (
-    <Stack gap="xs">
-      <div>
-        <Title order={3} size="h5">
-          {text.example}
-        </Title>
-        <DimmedText>{text.exampleLead}</DimmedText>
-      </div>
-      <DataTable
-        label={text.example}
-        items={examples}
-        idOf={({ model }) => model}
-        columns={[
-          { header: text.model, cell: ({ model }) => model },
-          { header: text.presently, isFigure: true, cell: ({ before }) => <Yuan amount={before} /> },
-          { header: text.withIt, isFigure: true, cell: ({ now }) => <Yuan amount={now} /> },
-          {
-            header: text.later,
-            isFigure: true,
-            cell: ({ later }) =>
-              later.length === 0
-                ? '–'
-                : later.map(({ from, yuan }) => (
-                    <div key={from}>
-                      {text.fromDay(from)}
-                      {text.colon}
-                      <Yuan amount={yuan} />
-                    </div>
-                  )),
-          },
-        ]}
-      />
     </Stack>
   );
 }

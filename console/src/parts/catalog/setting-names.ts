@@ -78,6 +78,13 @@ export const settingTexts = defineTexts(
     inputByteLimit: 'max. input',
     outputTokenLimit: 'max. output',
     queue: 'queue',
+    url: 'address',
+    file: 'file',
+    every: 'interval',
+    usdCny: 'yuan per dollar',
+    marginPercent: 'margin in percent',
+    names: 'names',
+    applyBelowPercent: 'limit of changes in percent',
   },
   {
     input: '输入',
@@ -154,6 +161,13 @@ export const settingTexts = defineTexts(
     inputByteLimit: '最大输入',
     outputTokenLimit: '最大输出',
     queue: '队列',
+    url: '地址',
+    file: '文件',
+    every: '间隔',
+    usdCny: '美元汇率',
+    marginPercent: '加价百分比',
+    names: '名称',
+    applyBelowPercent: '自动生效的变动上限百分比',
   },
 );
 

@@ -35,5 +35,7 @@ export function useCatalog(mayOperate: boolean): { readonly catalog: Catalog | n
 const LEAD_MS_MAX = 30_000;
 
 function isWaiting(scheduled: RevisionSummary | null): boolean {
-  return scheduled !== null && Date.parse(scheduled.inForceAt) - Date.parse(scheduled.createdAt) > LEAD_MS_MAX;
+  return (
+    scheduled?.inForceAt != null && Date.parse(scheduled.inForceAt) - Date.parse(scheduled.createdAt) > LEAD_MS_MAX
+  );
 }

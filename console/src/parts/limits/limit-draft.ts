@@ -14,8 +14,17 @@ export interface ModelLimitDraft extends RatePair {
   readonly model: string;
 }
 
+/** Budgets as form input; empty for no limit. */
+export type Amounts = { readonly [name in AmountName]: string };
+
+export interface ModelBudgetDraft {
+  readonly model: string;
+  readonly amounts: Amounts;
+}
+
 export interface LimitsDraft {
-  readonly amounts: { readonly [name in AmountName]: string };
+  readonly amounts: Amounts;
+  readonly modelBudgets: readonly ModelBudgetDraft[];
   readonly counts: { readonly [name in CountName]: string };
   readonly rates: RatesDraft;
   readonly allowedModels: readonly string[];
@@ -38,13 +47,22 @@ type AmountName = (typeof AMOUNTS)[number];
 type CountName = (typeof COUNTS)[number];
 
 type Rates = Pick<OwnKey, (typeof RATES)[number] | 'modelLimits'>;
-export type Limits = Pick<OwnKey, AmountName | CountName | 'allowedModels' | 'allowedNetworks'> & Rates;
+export type Limits = Pick<OwnKey, AmountName | CountName | 'modelBudgets' | 'allowedModels' | 'allowedNetworks'> &
+  Rates;
 
 export type LimitsBody = BodyOf<'PATCH /account/v1/keys/{id}'>;
 export type RatesBody = Pick<LimitsBody, (typeof RATES)[number] | 'modelLimits'>;
 
+export const NO_AMOUNTS: Amounts = {
+  dailySpendCapYuan: '',
+  weeklySpendCapYuan: '',
+  monthlySpendCapYuan: '',
+  totalSpendCapYuan: '',
+};
+
 export const NO_LIMITS: LimitsDraft = {
-  amounts: { dailySpendCapYuan: '', weeklySpendCapYuan: '', monthlySpendCapYuan: '', totalSpendCapYuan: '' },
+  amounts: NO_AMOUNTS,
+  modelBudgets: [],
   counts: { dailyCalls: '', concurrency: '' },
   rates: { requestsPerMinute: '', tokensPerMinute: '', modelLimits: [] },
   allowedModels: [],
@@ -52,15 +70,19 @@ export const NO_LIMITS: LimitsDraft = {
 };
 
 export function draftOf(key: Limits): LimitsDraft {
-  const amounts = Object.fromEntries(AMOUNTS.map((name) => [name, key[name] ?? '']));
   const counts = Object.fromEntries(COUNTS.map((name) => [name, String(key[name] ?? '')]));
   return {
-    amounts: amounts as LimitsDraft['amounts'],
+    amounts: amountsOf(key),
+    modelBudgets: Object.entries(key.modelBudgets).map(([model, caps]) => ({ model, amounts: amountsOf(caps) })),
     counts: counts as LimitsDraft['counts'],
     rates: ratesDraftOf(key),
     allowedModels: key.allowedModels ?? [],
     allowedNetworks: key.allowedNetworks ?? [],
   };
+}
+
+function amountsOf(caps: { readonly [name in AmountName]: string | null }): Amounts {
+  return Object.fromEntries(AMOUNTS.map((name) => [name, caps[name] ?? ''])) as Amounts;
 }
 
 export function ratesDraftOf({ requestsPerMinute, tokensPerMinute, modelLimits }: Rates): RatesDraft {
@@ -75,10 +97,12 @@ export function ratesDraftOf({ requestsPerMinute, tokensPerMinute, modelLimits }
   };
 }
 
-/** Whether every field is empty or a number, and every model limit names a different model. */
-export function isComplete({ amounts, counts, rates }: LimitsDraft): boolean {
+/** Whether every field is empty or a number, and every model limit and every model budget names a different model. */
+export function isComplete({ amounts, modelBudgets, counts, rates }: LimitsDraft): boolean {
+  const allAmounts = [amounts, ...modelBudgets.map((budget) => budget.amounts)];
   return (
-    AMOUNTS.every((name) => amounts[name] === '' || isYuan(amounts[name])) &&
+    allAmounts.every((each) => AMOUNTS.every((name) => each[name] === '' || isYuan(each[name]))) &&
+    areModelsChosen(modelBudgets) &&
     // 0 forbids all calls.
     COUNTS.every((name) => isCountOrEmpty(counts[name], 0)) &&
     areRatesComplete(rates)
@@ -86,12 +110,15 @@ export function isComplete({ amounts, counts, rates }: LimitsDraft): boolean {
 }
 
 export function areRatesComplete({ modelLimits, ...ofAll }: RatesDraft): boolean {
-  const models = modelLimits.map(({ model }) => model.trim());
   return (
     [ofAll, ...modelLimits].every((limits) => RATES.every((name) => isCountOrEmpty(limits[name], 1))) &&
-    models.every((model) => model !== '') &&
-    new Set(models).size === models.length
+    areModelsChosen(modelLimits)
   );
+}
+
+function areModelsChosen(rows: readonly { readonly model: string }[]): boolean {
+  const models = rows.map(({ model }) => model.trim());
+  return models.every((model) => model !== '') && new Set(models).size === models.length;
 }
 
 /** Limits of a new key, without empty ones. */
@@ -101,30 +128,52 @@ export function limitsOf(draft: LimitsDraft): LimitsBody {
 
 /** The difference of two drafts as a change: `null` removes a limit, unchanged limits are left out. */
 export function changeOf(before: LimitsDraft, after: LimitsDraft): LimitsBody {
-  return { ...changedMembers(bodyOf(before), bodyOf(after)), ...changeOfRates(before.rates, after.rates) };
+  const modelBudgets = changeByModel(budgetsByModel(before), budgetsByModel(after));
+  return {
+    ...changedMembers(bodyOf(before), bodyOf(after)),
+    ...(modelBudgets && { modelBudgets }),
+    ...changeOfRates(before.rates, after.rates),
+  };
 }
 
 function bodyOf({ amounts, counts, allowedModels, allowedNetworks }: LimitsDraft): LimitsBody {
   return {
-    ...Object.fromEntries(AMOUNTS.map((name) => [name, textOrNull(amounts[name])])),
+    ...capsOf(amounts),
     ...Object.fromEntries(COUNTS.map((name) => [name, countOrNull(counts[name])])),
     allowedModels: allowedModels.length === 0 ? null : allowedModels,
     allowedNetworks: allowedNetworks.length === 0 ? null : allowedNetworks,
   };
 }
 
-/** As `changeOf`. `null` removes the limits of a model; only models with changed limits are included. */
-export function changeOfRates(before: RatesDraft, after: RatesDraft): RatesBody {
-  const stored = limitsByModel(before);
-  const removed = Object.fromEntries(Object.keys(stored).map((model) => [model, null]));
-  const modelLimits = changedMembers(stored, { ...removed, ...limitsByModel(after) }) as ModelLimits;
-  return {
-    ...changedMembers(limitsOfAll(before), limitsOfAll(after)),
-    ...(Object.keys(modelLimits).length === 0 ? {} : { modelLimits }),
-  };
+function capsOf(amounts: Amounts): ModelCaps {
+  return Object.fromEntries(AMOUNTS.map((name) => [name, textOrNull(amounts[name])]));
 }
 
-type ModelLimits = NonNullable<LimitsBody['modelLimits']>;
+type ModelCaps = NonNullable<NonNullable<LimitsBody['modelBudgets']>[string]>;
+
+function budgetsByModel({ modelBudgets }: LimitsDraft): Readonly<Record<string, ModelCaps>> {
+  return Object.fromEntries(modelBudgets.map(({ model, amounts }) => [model.trim(), capsOf(amounts)]));
+}
+
+/** The models whose limits have changed; `null` for a model removes its limits. Returns `null` if there are none. */
+function changeByModel<Limits>(
+  before: Readonly<Record<string, Limits>>,
+  after: Readonly<Record<string, Limits>>,
+): Record<string, Limits | null> | null {
+  const removed = Object.fromEntries(Object.keys(before).map((model) => [model, null]));
+  const next: Record<string, Limits | null> = { ...removed, ...after };
+  const changed = changedMembers<Record<string, Limits | null>>(before, next) as Record<string, Limits | null>;
+  return Object.keys(changed).length === 0 ? null : changed;
+}
+
+/** As `changeOf`. `null` removes the limits of a model; only models with changed limits are included. */
+export function changeOfRates(before: RatesDraft, after: RatesDraft): RatesBody {
+  const modelLimits = changeByModel(limitsByModel(before), limitsByModel(after));
+  return {
+    ...changedMembers(limitsOfAll(before), limitsOfAll(after)),
+    ...(modelLimits && { modelLimits }),
+  };
+}
 
 function limitsOfAll(draft: RatePair) {
   return {
@@ -133,7 +182,7 @@ function limitsOfAll(draft: RatePair) {
   };
 }
 
-function limitsByModel({ modelLimits }: RatesDraft): ModelLimits {
+function limitsByModel({ modelLimits }: RatesDraft) {
   return Object.fromEntries(modelLimits.map((own) => [own.model.trim(), limitsOfAll(own)]));
 }
 

@@ -1,8 +1,9 @@
 import { Fieldset, MultiSelect, SimpleGrid, Stack, TagsInput } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
-import { CountField, YuanField } from '../forms/number-fields.tsx';
+import { CountField } from '../forms/number-fields.tsx';
 import { DimmedText } from '../small.ts';
-import { AMOUNTS, COUNTS, type LimitsDraft } from './limit-draft.ts';
+import { COUNTS, type LimitsDraft } from './limit-draft.ts';
+import { AmountFields, ModelBudgetFields } from './model-budget-fields.tsx';
 import { RateFields } from './rate-fields.tsx';
 import { limitsTexts } from './texts.ts';
 
@@ -19,18 +20,13 @@ export function LimitFields({ draft, onChange, models, isOfMember = false }: Lim
   return (
     <Stack gap="md">
       <Fieldset legend={text.budgets}>
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          {AMOUNTS.map((name) => (
-            <YuanField
-              key={name}
-              label={text.limits[name]}
-              placeholder={text.noLimit}
-              value={draft.amounts[name]}
-              onChange={(value) => onChange({ ...draft, amounts: { ...draft.amounts, [name]: value } })}
-            />
-          ))}
-        </SimpleGrid>
+        <AmountFields amounts={draft.amounts} onChange={(amounts) => onChange({ ...draft, amounts })} />
         <DimmedText mt="xs">{text.budgetsHint}</DimmedText>
+        <ModelBudgetFields
+          budgets={draft.modelBudgets}
+          onChange={(modelBudgets) => onChange({ ...draft, modelBudgets })}
+          models={models}
+        />
       </Fieldset>
       <Fieldset legend={text.rates}>
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" mb="sm">

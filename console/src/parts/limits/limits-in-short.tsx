@@ -14,19 +14,28 @@ export const OF_KEYS_ALONE = {
   allowedNetworks: null,
 } as const;
 
+type Budgets = Pick<Limits, (typeof AMOUNTS)[number]>;
+type Spent = Key['usedByModel'][string];
+
 /** The limits of a key or member, one per line, with their usage if known. */
-export function LimitsInShort({ limits }: { readonly limits: Limits & { readonly used?: Key['used'] } }) {
-  const { inShort, ofTotal } = useTexts(limitsTexts);
+export function LimitsInShort({ limits }: { readonly limits: Limits & Partial<Pick<Key, 'used' | 'usedByModel'>> }) {
+  const { inShort, ofTotal, forModel } = useTexts(limitsTexts);
   const common = useTexts(commonTexts);
   const format = useFormat();
-  const { used = null, modelLimits, allowedModels, allowedNetworks } = limits;
+  const { used = null, usedByModel = {}, modelBudgets, modelLimits, allowedModels, allowedNetworks } = limits;
   const modelsLimited = Object.keys(modelLimits).length;
+  const budgets = (caps: Budgets, spent: Spent | null): string[] =>
+    AMOUNTS.flatMap((name) => {
+      const cap = caps[name];
+      if (cap === null) return [];
+      const amount = format.yuan(cap);
+      return [inShort[name](spent === null ? amount : ofTotal(format.yuan(spent[USED[name]]), amount))];
+    });
   const lines = [
-    ...AMOUNTS.map((name) => {
-      const cap = limits[name];
-      if (cap === null) return null;
-      return inShort[name](used === null ? format.yuan(cap) : ofTotal(format.yuan(used[USED[name]]), format.yuan(cap)));
-    }),
+    ...budgets(limits, used),
+    ...Object.entries(modelBudgets).flatMap(([model, caps]) =>
+      budgets(caps, usedByModel[model] ?? null).map((line) => forModel(model, line)),
+    ),
     ...COUNTS.map((name) => {
       const [limit, counted] = [limits[name], USED[name]];
       if (limit === null) return null;

@@ -1,10 +1,10 @@
-import { ActionIcon, Group, Select, SimpleGrid, Stack } from '@mantine/core';
-import { TrashIcon } from '@primer/octicons-react';
+import { Group, SimpleGrid, Stack } from '@mantine/core';
 import { useTexts } from '../../text/language.tsx';
 import { CountField } from '../forms/number-fields.tsx';
 import { SmallButton } from '../small.ts';
 import { commonTexts } from '../texts.ts';
 import { type ModelLimitDraft, RATES, type RatePair, type RatesDraft } from './limit-draft.ts';
+import { ModelSelect, RemoveRow } from './model-select.tsx';
 import { limitsTexts } from './texts.ts';
 
 interface RateFieldsProps {
@@ -28,27 +28,18 @@ export function RateFields({ draft, onChange, models }: RateFieldsProps) {
         // biome-ignore lint/suspicious/noArrayIndexKey: a row has no model at first
         <Group key={index} gap="sm" align="flex-end" wrap="nowrap">
           <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="xs" flex={1}>
-            <Select
-              label={text.model}
-              required
-              searchable
-              data={[...new Set([...models, ...(limit.model === '' ? [] : [limit.model])])].filter(
-                (id) => id === limit.model || modelLimits.every(({ model }) => model !== id),
-              )}
-              value={limit.model === '' ? null : limit.model}
-              onChange={(chosen) => change(index, { model: chosen ?? '' })}
+            <ModelSelect
+              model={limit.model}
+              models={models}
+              rows={modelLimits}
+              onChange={(model) => change(index, { model })}
             />
             <RatePairFields limits={limit} onChange={(changed) => change(index, changed)} />
           </SimpleGrid>
-          <ActionIcon
-            variant="subtle"
-            color="red"
-            size="lg"
-            aria-label={text.removeModelLimit(limit.model)}
+          <RemoveRow
+            label={text.removeModelLimit(limit.model)}
             onClick={() => setModels(modelLimits.filter((_, at) => at !== index))}
-          >
-            <TrashIcon />
-          </ActionIcon>
+          />
         </Group>
       ))}
       <Group>

@@ -1,7 +1,7 @@
 import { balance } from './balance.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
-import { keyBudgets, memberBudgets } from './key-budgets.ts';
+import { keyBudgets, keyModelBudgets, memberBudgets, memberModelBudgets } from './key-budgets.ts';
 import { keyCalls, memberCalls } from './key-limits.ts';
 import type { Limit } from './limit.ts';
 import { minuteRates } from './minute-rates.ts';
@@ -14,6 +14,7 @@ import { weeklyWindow } from './weekly-window.ts';
 const LIMITS = {
   ofKey: [keyBudgets, keyCalls],
   ofMember: [memberBudgets, memberCalls],
+  ofModel: [keyModelBudgets, memberModelBudgets],
   ofBalance: [balance, dailyCap],
   ofPlan: [planTerms, fiveHourWindow, weeklyWindow, tokenQuota, planConcurrency],
   byMinute: [minuteRates],
@@ -21,13 +22,21 @@ const LIMITS = {
 
 export const PLAN_LIMITS: readonly Limit[] = LIMITS.ofPlan;
 
-const COMBINED = Array.from({ length: 16 }, (_, applies): readonly Limit[] => [
+const COMBINED = Array.from({ length: 32 }, (_, applies): readonly Limit[] => [
   ...(applies & 1 ? LIMITS.ofKey : []),
   ...(applies & 2 ? LIMITS.ofMember : []),
+  ...(applies & 16 ? LIMITS.ofModel : []),
   ...(applies & 4 ? LIMITS.ofPlan : LIMITS.ofBalance),
   ...(applies & 8 ? LIMITS.byMinute : []),
 ]);
 
-export function limitsOf(ofKey: boolean, ofMember: boolean, onPlan: boolean, byMinute: boolean): readonly Limit[] {
-  return COMBINED[(ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0)]!;
+export function limitsOf(
+  ofKey: boolean,
+  ofMember: boolean,
+  onPlan: boolean,
+  byMinute: boolean,
+  ofModel: boolean,
+): readonly Limit[] {
+  const applies = (ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0) + (ofModel ? 16 : 0);
+  return COMBINED[applies]!;
 }

@@ -5,20 +5,24 @@ import type { AccountState, KeyState } from '../account-state.ts';
 import type { Refusal, ShownBudget } from '../reservation.ts';
 import { beginPeriods, usedNow } from './key-day.ts';
 import type { Limit } from './limit.ts';
-import { KEY, type LimitedOwner, MEMBER, type OwnedCall } from './limited-owner.ts';
+import { type BudgetOwner, KEY, KEY_MODEL, MEMBER, MEMBER_MODEL, type OwnedCall } from './limited-owner.ts';
 
 type BudgetKinds = Readonly<Record<ShownBudget['period'], ErrorKind>>;
 
-/** The limit for the budgets of a key or a member. Reservations count as spent. Calls on a plan cost nothing and are not limited. */
-const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit => ({
+/**
+ * The limit for the budgets of a key or a member, for all models together or for the called one. Reservations count as spent. Calls on a plan
+ * cost nothing and are not limited.
+ */
+const budgetsOf = ({ of, note, taken }: BudgetOwner, kinds: BudgetKinds, isOfModel = false): Limit => ({
   refuse(call, account, context) {
     const owner = of(call, account);
     if (call.isOnPlan || owner === null) return null;
+    const named = isOfModel && call.request !== null ? { budgetModel: call.request.model } : NOT_NAMED;
     let held: Refusal | null = null;
     for (const { period, capNano, spentNano, freesAtMs } of allBudgets(owner, context)) {
       if (capNano === null || spentNano + owner.reservedNano < capNano) continue;
-      if (spentNano >= capNano) return { kind: kinds[period], retryAt: freesAtMs };
-      held ??= { kind: kinds[period], retryAt: 'soon' };
+      if (spentNano >= capNano) return { kind: kinds[period], retryAt: freesAtMs, ...named };
+      held ??= { kind: kinds[period], retryAt: 'soon', ...named };
     }
     return held;
   },
@@ -38,33 +42,45 @@ const budgetsOf = ({ of, note, taken }: LimitedOwner, kinds: BudgetKinds): Limit
   },
 });
 
+const NOT_NAMED = {};
+
 /** Returns the budgets that response headers show. Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
   const shown: ShownBudget[] = [];
-  for (const owner of OWNERS) {
+  for (const { owner, isOfMember, isOfModel } of OWNERS) {
     const state = owner.of(call, account);
     if (state === null) continue;
     for (const { period, capNano, spentNano } of allBudgets(state, periods)) {
-      if (capNano !== null) shown.push({ isOfMember: owner === MEMBER, period, capNano, spentNano });
+      if (capNano !== null) shown.push({ isOfMember, isOfModel, period, capNano, spentNano });
     }
   }
   return shown;
 }
 
-const OWNERS = [KEY, MEMBER];
+const OWNERS = [
+  { owner: KEY, isOfMember: false, isOfModel: false },
+  { owner: MEMBER, isOfMember: true, isOfModel: false },
+  { owner: KEY_MODEL, isOfMember: false, isOfModel: true },
+  { owner: MEMBER_MODEL, isOfMember: true, isOfModel: true },
+];
 
-export const keyBudgets = budgetsOf(KEY, {
+const KEY_KINDS: BudgetKinds = {
   total: 'keyTotalSpendLimitReached',
   month: 'keyMonthlySpendLimitReached',
   week: 'keyWeeklySpendLimitReached',
   day: 'keySpendLimitReached',
-});
-export const memberBudgets = budgetsOf(MEMBER, {
+};
+const MEMBER_KINDS: BudgetKinds = {
   total: 'memberTotalSpendLimitReached',
   month: 'memberMonthlySpendLimitReached',
   week: 'memberWeeklySpendLimitReached',
   day: 'memberSpendLimitReached',
-});
+};
+
+export const keyBudgets = budgetsOf(KEY, KEY_KINDS);
+export const memberBudgets = budgetsOf(MEMBER, MEMBER_KINDS);
+export const keyModelBudgets = budgetsOf(KEY_MODEL, KEY_KINDS, true);
+export const memberModelBudgets = budgetsOf(MEMBER_MODEL, MEMBER_KINDS, true);
 
 /** Adds a charge to the budgets of a key, in the periods that are current when it is charged. */
 export function countKeySpending(key: KeyState, chargeNano: bigint, periods: RunningPeriods): void {

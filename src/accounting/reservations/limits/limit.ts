@@ -7,7 +7,7 @@ import type { Reservation } from '../tables.ts';
 /** A call that asks for admission, possibly before its body is read. */
 export type AskingCall = Pick<
   ReservationRequest,
-  'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'groupLimits'
+  'accountId' | 'keyId' | 'isKeyLimited' | 'memberId' | 'budgetIds' | 'groupLimits'
 > & {
   readonly isOnPlan: boolean;
   /** What the call reserves; `null`: the body is not read yet. */

@@ -2,21 +2,29 @@ import type { AccountState, KeyState } from '../account-state.ts';
 import type { ReservationRequest, ReservedLimits } from '../reservation.ts';
 import type { Reservation } from '../tables.ts';
 
-export type OwnedCall = Pick<ReservationRequest, 'keyId' | 'isKeyLimited' | 'memberId'>;
+export type OwnedCall = Pick<ReservationRequest, 'keyId' | 'isKeyLimited' | 'memberId' | 'budgetIds'>;
 
-interface TakenOfOwner {
+interface TakenOfBudgets {
   readonly owner: KeyState;
-  /** Number of the owner's day in which the call counts. */
-  readonly dayNo: number;
   readonly amountNano: bigint;
 }
 
-/** The owner of budgets and limits: a key, or a member with all keys of this member. Both are rows of `key_limits`. */
-export interface LimitedOwner {
+interface TakenOfOwner extends TakenOfBudgets {
+  /** Number of the owner's day in which the call counts. */
+  readonly dayNo: number;
+}
+
+/** The owner of budgets: a key or a member, for all models or for the called one. Each is a row of `key_limits`. */
+export interface BudgetOwner {
   /** Returns `null` if the owner has no limits. */
   of(call: OwnedCall, account: AccountState): KeyState | null;
   note(reservation: Reservation, owner: KeyState, amountNano: bigint): void;
   /** Returns what a call in flight has taken; `null`: nothing, or its limits no longer exist. */
+  taken(reservation: ReservedLimits, account: AccountState): TakenOfBudgets | null;
+}
+
+/** The owner of budgets and limits: a key, or a member with all keys of this member. */
+export interface LimitedOwner extends BudgetOwner {
   taken(reservation: ReservedLimits, account: AccountState): TakenOfOwner | null;
 }
 
@@ -45,3 +53,24 @@ export const MEMBER: LimitedOwner = {
     return { owner, dayNo: memberDayNo, amountNano: amountNano ?? 0n };
   },
 };
+
+/** The budgets of the key, or of the member, for the called model. */
+export const KEY_MODEL = modelOwner('key', 'keyBudgetId');
+export const MEMBER_MODEL = modelOwner('member', 'memberBudgetId');
+
+function modelOwner(whose: 'key' | 'member', noted: 'keyBudgetId' | 'memberBudgetId'): BudgetOwner {
+  return {
+    of({ budgetIds }, { keys }) {
+      const id = budgetIds === null ? null : budgetIds[whose];
+      return id === null ? null : (keys.get(id) ?? null);
+    },
+    note(reservation, { keyId }) {
+      reservation[noted] = keyId;
+    },
+    taken(reservation, { keys }) {
+      const id = reservation[noted];
+      const owner = id === null ? undefined : keys.get(id);
+      return owner === undefined ? null : { owner, amountNano: reservation.amountNano ?? 0n };
+    },
+  };
+}

@@ -50,7 +50,14 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
   const isStream = status === 'aborted' || (isText && dice.happens(0.7));
   const route = model.routes[operation.protocol.name][0]!;
   const call = {
-    principal: { accountId: key.accountId, keyId: key.keyId, groupId: null, isKeyLimited: false, memberId: null },
+    principal: {
+      accountId: key.accountId,
+      keyId: key.keyId,
+      groupId: null,
+      isKeyLimited: false,
+      memberId: null,
+      modelBudgets: null,
+    },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
     input: { model: null, choices: 1, demand: plainDemand, isStream },
     report: { clientRequestId: null },

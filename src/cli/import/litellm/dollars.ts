@@ -1,4 +1,4 @@
-import { type Decimal, readDecimal, times, toNano } from '../../decimal.ts';
+import { type Decimal, readDecimal, times, toNano } from '../../../lib/decimal.ts';
 
 /**
  * Reads an amount that PostgreSQL has written from a `double precision`, in its shortest digits; `null` if it is no amount, such as

@@ -1,5 +1,5 @@
 import { NO_ALLOW_LISTS } from '../../../accounting/accounts/allow-lists.ts';
-import type { Decimal } from '../../decimal.ts';
+import type { Decimal } from '../../../lib/decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { dollarsToNano, minus, parseDollars } from './dollars.ts';
 import { readLeftOut } from './left-out.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseDecimal } from '../../decimal.ts';
+import { parseDecimal } from '../../../lib/decimal.ts';
 import { unitsToNano } from './read-books.ts';
 
 const yuan = (units: bigint, unitsPerDollar: string, usdCny: string): bigint =>

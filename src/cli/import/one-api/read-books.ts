@@ -1,7 +1,7 @@
+import { type Decimal, parseDecimal, roundedQuotient } from '../../../lib/decimal.ts';
 import { hashSecretText, shownPrefix } from '../../../lib/secret-text.ts';
 import { NANO_PER_YUAN } from '../../../lib/yuan.ts';
 import { CliError } from '../../command.ts';
-import { type Decimal, parseDecimal, roundedQuotient } from '../../decimal.ts';
 import type { ForeignAccount, ForeignBooks, ForeignDatabase, ForeignKey, LeftOut } from '../foreign-books.ts';
 import { readLeftOut } from './left-out.ts';
 import { readTokens, type TokenRow, type TokenTerms, termsOf } from './tokens.ts';

@@ -1,4 +1,4 @@
-import { NANO_PER_YUAN } from '../lib/yuan.ts';
+import { NANO_PER_YUAN } from './yuan.ts';
 
 /** An exact decimal number, `digits / 10 ** scale`: 7.15 is 715 with the scale 2. */
 export interface Decimal {
@@ -14,10 +14,14 @@ export function parseDecimal(text: string): Decimal | null {
   return digits === 0n ? null : { digits, scale: fraction.length };
 }
 
-/** Reads a number of JSON, or its text, exactly; `null` if it is negative, or no number. */
+/** A longer text is no price. Digits of any number would take quadratic time. */
+const CHARS_MAX = 100;
+
+/** Reads a number of JSON, or its text of at most 100 characters, exactly; `null` if it is negative, or no number. */
 export function readDecimal(value: unknown): Decimal | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  // `String` of a number returns the shortest text, which has the digits that were parsed.
+  if (typeof value === 'string' && value.length > CHARS_MAX) return null;
+  // For a number, `String` returns the shortest text, which has the digits that were parsed.
   const [, whole, fraction = '', exponent = '0'] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(String(value)) ?? [];
   if (whole === undefined) return null;
   const scale = fraction.length - Number(exponent);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { matches } from './model-list.ts';
 import { type PricedEntry, readEntry } from './price-file.ts';
-import { matches } from './read-list.ts';
 
 const RATES = { cost: { digits: 10n, scale: 0 }, price: { digits: 11n, scale: 0 } };
 const priced = (entry: object): PricedEntry => {

@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { type AddressRanges, canonicalAddress, isPublicAddress } from '../lib/ip-address.ts';
+import { type AddressRanges, canonicalAddress, isPublicAddress } from '../ip-address.ts';
 
-/** This file allows notices only to the public internet, and to networks that the operator allows. */
+/** This file allows requests to configured addresses only to the public internet, and to networks that the operator allows. */
 
 /** Resolves a hostname. Returns no address if it is unknown. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;

@@ -1,6 +1,6 @@
+import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano, withPercent } from '../../lib/decimal.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import { formatYuan } from '../../lib/yuan.ts';
-import { type Decimal, isSame, isZero, quotient, readDecimal, times, toNano } from '../decimal.ts';
 
 export type Entry = Readonly<Record<string, unknown>>;
 
@@ -15,12 +15,19 @@ export interface PricedEntry {
   readonly price: PriceList;
   /** Names of prices that the list cannot express. */
   readonly unpriced: readonly string[];
+  /** Prices that the entry has, but not the lists, because they equal the price of input in each of them. */
+  readonly asInput: readonly string[];
 }
 
 /** Yuan per dollar: without the operator's margin, and with it. */
 export interface Rates {
   readonly cost: Decimal;
   readonly price: Decimal;
+}
+
+/** @param marginPercent what is added to the prices */
+export function ratesOf(usdCny: Decimal, marginPercent: Decimal): Rates {
+  return { cost: usdCny, price: times(usdCny, withPercent(marginPercent)) };
 }
 
 const MILLION: Decimal = { digits: 1_000_000n, scale: 0 };
@@ -82,7 +89,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     // Images with a price are charged by that alone, not by tokens.
     for (const key of left) if (OF_TIER.test(key)) left.delete(key);
     const listIn = (rate: Decimal): PriceList => ({ perImage: { default: text(image, rate, ONE) } });
-    return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
+    return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced(), asInput: [] };
   }
 
   const tokens = new Map<string, Decimal>();
@@ -111,13 +118,16 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     const read = take(key);
     if (read !== null) step.set(name, read);
   }
+  const asInput: string[] = [];
   for (const name of COSTS_AS_INPUT) {
     const isAsInput = (list: ReadonlyMap<string, Decimal>): boolean => {
       const [own, input] = [list.get(name), list.get('input')];
       return own === undefined || (input !== undefined && isSame(own, input));
     };
     // A price that equals that of input everywhere is removed from all lists, so that a step without it is complete.
-    if ([tokens, ...steps.values()].every(isAsInput)) for (const list of [tokens, ...steps.values()]) list.delete(name);
+    if (![tokens, ...steps.values()].every(isAsInput)) continue;
+    if (tokens.has(name)) asInput.push(name);
+    for (const list of [tokens, ...steps.values()]) list.delete(name);
   }
   for (const [above, step] of steps) {
     const missing = [...tokens.keys()].filter((name) => !step.has(name));
@@ -144,7 +154,7 @@ export function readEntry(given: Entry, rates: Rates): PricedEntry | string {
     ...terms,
     ...(steps.size > 0 && { above: mapped(steps, (step) => inYuan(step, rate)) }),
   });
-  return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced() };
+  return { cost: listIn(rates.cost), price: listIn(rates.price), unpriced: unpriced(), asInput };
 }
 
 /** Converts a list of ranges of input length to the keys that other entries have; `null` if there is a gap between ranges. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { closestName } from '../../config/suggest.ts';
+import { isZero, readDecimal } from '../../lib/decimal.ts';
 import { isRecord } from '../../lib/json/json.ts';
-import { CliError } from '../command.ts';
-import { isZero, readDecimal } from '../decimal.ts';
+import { closestName } from '../suggest.ts';
+import { PriceFileError, UnknownVendorError } from './errors.ts';
 import { type Entry, type PricedEntry, type Rates, readEntry } from './price-file.ts';
 
 export interface ModelDraft extends PricedEntry {
@@ -44,30 +44,41 @@ interface Wanted {
  * Reads models from LiteLLM's price file, or from a provider's list in the formats of OpenAI, Anthropic, OpenRouter (with prices) and
  * Ollama.
  *
- * @throws CliError if it is neither
+ * @throws PriceFileError if it is neither, or has no such model; UnknownVendorError if the vendor of LiteLLM's file is not known
  */
 export function readModels(file: string, value: unknown, wanted: Wanted): ModelList {
   if (isRecord(value)) {
     if (Array.isArray(value.data)) return readProviderList(value.data, wanted);
     if (Array.isArray(value.models)) return readProviderList(value.models, wanted);
-    if (Object.values(value).some((entry) => isRecord(entry) && 'litellm_provider' in entry))
-      return readPriceFile(value, wanted);
   }
-  throw new CliError(
+  if (isPriceFile(value)) return readPriceFile(value, wanted);
+  throw new PriceFileError(
     `${file} is neither LiteLLM's price file (model_prices_and_context_window.json) nor a provider's list of models.`,
   );
 }
 
-function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelList {
-  const names = namesOf(vendor);
+/** Whether a value has the form of LiteLLM's price file. */
+export function isPriceFile(value: unknown): value is Entry {
+  return isRecord(value) && Object.values(value).some((entry) => isRecord(entry) && 'litellm_provider' in entry);
+}
+
+function readPriceFile(file: Entry, wanted: Wanted): ModelList {
+  const names = namesOf(wanted.vendor);
+  const list = modelsOfVendor(file, names, wanted);
+  if (list.models.length + list.notPriced.length === 0) throw noModels(file, names, wanted.vendor);
+  return list;
+}
+
+/**
+ * The wanted models of a vendor in LiteLLM's price file.
+ *
+ * @param names the vendor's names in the file; the price of the first one applies
+ */
+export function modelsOfVendor(file: Entry, names: readonly string[], { vendor, isWanted, rates }: Wanted): ModelList {
   const found = new Map<string, { readonly rank: number; readonly entries: Entry[] }>();
-  const others = new Set<string>();
-  let isKnown = false;
   for (const [key, entry] of Object.entries(file)) {
     if (!isRecord(entry)) continue;
     const rank = names.indexOf(String(entry.litellm_provider));
-    if (rank === -1) others.add(String(entry.litellm_provider));
-    else isKnown = true;
     const id = withoutProvider(key, names);
     if (rank === -1 || !isWanted(id)) continue;
     const before = found.get(id);
@@ -75,10 +86,6 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
     // The file can have a model twice: with the provider's name as a prefix, and without.
     else if (rank === before.rank) before.entries.push(entry);
   }
-  if (found.size === 0)
-    throw new CliError(
-      `The price file has no matching model of ${vendor.title}.${isKnown ? '' : hintOf(names, others)}`,
-    );
 
   const models: ModelDraft[] = [];
   const notPriced: NotPriced[] = [];
@@ -95,14 +102,19 @@ function readPriceFile(file: Entry, { vendor, isWanted, rates }: Wanted): ModelL
 
 function namesOf({ title, priceFileNames }: Vendor): readonly string[] {
   if (priceFileNames !== null) return priceFileNames;
-  throw new CliError(
-    `The address of ${title} is not the address of a known vendor. Name the vendor with --vendor: one of "faregate init --list", or a "litellm_provider" of the price file.`,
-  );
+  throw new UnknownVendorError(`The address of ${title} is not the address of a known vendor.`);
+}
+
+function noModels(file: Entry, names: readonly string[], { title }: Vendor): PriceFileError {
+  const known = [
+    ...new Set(Object.values(file).flatMap((entry) => (isRecord(entry) ? [String(entry.litellm_provider)] : []))),
+  ];
+  const hint = known.some((name) => names.includes(name)) ? '' : hintOf(names, known);
+  return new PriceFileError(`The price file has no matching model of ${title}.${hint}`);
 }
 
 /** Returns advice if the price file has no models of the vendor at all. */
-function hintOf(names: readonly string[], others: ReadonlySet<string>): string {
-  const known = [...others];
+function hintOf(names: readonly string[], known: readonly string[]): string {
   const closest = names.map((name) => closestName(name, known)).find((name) => name !== null);
   if (closest !== undefined) return ` Did you mean ${closest}?`;
   return ' It has no models of this vendor; the list that the vendor returns (GET /v1/models) may have prices.';
@@ -188,7 +200,8 @@ function readProviderList(list: readonly unknown[], { vendor, isWanted, rates }:
     if (typeof read === 'string') notPriced.push({ id, why: read });
     else models.push({ id, operations: vendor.protocols, ...limitsOf(entry.context_length, null), ...read, notes: [] });
   }
-  if (models.length + notPriced.length === 0) throw new CliError(`The list has no matching model of ${vendor.title}.`);
+  if (models.length + notPriced.length === 0)
+    throw new PriceFileError(`The list has no matching model of ${vendor.title}.`);
   return { models, notPriced };
 }
 
