@@ -120,8 +120,8 @@ describe('the catalog of the database', { timeout: 180_000 }, () => {
       exampleModels: ['test-chat', 'none'],
     });
     assert.deepEqual(
-      unchanged.body.examples.map(({ model, now }: { model: string; now: string }) => [model, now]),
-      [['test-chat', '0.043']],
+      unchanged.body.examples.map(({ model, before, now }: Record<string, unknown>) => [model, before, now]),
+      [['test-chat', '0.043', '0.043']],
     );
     const pushed = await one.admin('POST', '/catalog/revisions', {
       base: 1,

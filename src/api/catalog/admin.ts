@@ -17,7 +17,7 @@ import { type ChangeSubject, conflict, notFound, Repeat } from '../management/en
 import { pageOf } from '../management/response-fields.ts';
 import { storable } from '../management/storable.ts';
 import { instant, page, shortText, toPage } from '../management/wire.ts';
-import { changedModels, examplesOf } from './examples.ts';
+import { examplesOf } from './examples.ts';
 import {
   linesOf,
   outdatedText,
@@ -242,7 +242,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           ...summaryToWire(revision),
           text,
           difference: changesToWire(changes),
-          examples: config === null ? [] : examplesOf(configOf(base), config, changedModels(changes), nowMs),
+          examples: config === null ? [] : examplesOf(configOf(base), config, changes ?? [], nowMs),
         };
       },
     }),
@@ -277,9 +277,7 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
           problems: problems.map(({ line, key, message }) => ({ line, key, message })),
           changes: changesToWire(changes),
           examples:
-            config === null
-              ? []
-              : examplesOf(configOf(start), config, [...(body.exampleModels ?? []), ...changedModels(changes)], nowMs),
+            config === null ? [] : examplesOf(configOf(start), config, changes ?? [], nowMs, body.exampleModels),
         };
       },
     }),

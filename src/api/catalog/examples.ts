@@ -4,22 +4,22 @@ import { formatYuan } from '../../lib/yuan.ts';
 import { costOfExample, marginPercent } from '../../providers/catalog/example-cost.ts';
 import type { ExampleResponse } from './wire.ts';
 
-/** The models that changes name. A change of the billing time zone names none, although it concerns all. */
-export function changedModels(changes: readonly CatalogChange[] | null): string[] {
-  return (changes ?? []).flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : []));
-}
-
 /**
- * Returns what example calls to models cost before and after a change of the catalog, and from each later start of prices, with their
- * margins.
+ * Returns what example calls to the changed models cost, and their margin. A change of the billing time zone changes all models.
+ *
+ * @param others models that are in the response although nothing changes for them
  */
 export function examplesOf(
   start: Config | null,
   config: Config,
-  models: readonly string[],
+  changes: readonly CatalogChange[],
   nowMs: number,
+  others: readonly string[] = [],
 ): ExampleResponse[] {
-  return [...new Set(models)].flatMap((model) => {
+  const changed = new Set(
+    changes.flatMap(({ section, name }) => (section === 'models' && name !== null ? [name] : [])),
+  );
+  return [...new Set([...others, ...changed])].flatMap((model) => {
     const cost = costOfExample(config, model, nowMs);
     if (cost === null) return [];
     const later = cost.later.map(({ from, nano }) => ({ from, yuan: formatYuan(nano) }));

@@ -9,7 +9,7 @@ import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.
 import { conflict, Repeat } from '../management/endpoint.ts';
 import { at, count, listOf } from '../management/response-fields.ts';
 import { instantToWire } from '../management/wire.ts';
-import { changedModels, examplesOf } from './examples.ts';
+import { examplesOf } from './examples.ts';
 import { changeList, changesToWire, type ExampleResponse, examples } from './wire.ts';
 
 export interface PriceSourceAdminDependencies {
@@ -79,7 +79,7 @@ export function priceSourceEndpoints({
     const config = made === null ? null : catalogReader.read(made.text);
     if (made === null || config === null) return [];
     const base = made.base === null ? null : await revisions.find(made.base);
-    return examplesOf(base && catalogReader.read(base.text), config, changedModels(changes), await databaseNowMs());
+    return examplesOf(base && catalogReader.read(base.text), config, changes, await databaseNowMs());
   }
 
   return [
