@@ -40,7 +40,7 @@ const FILES_MAX = 32;
  * memory expect to be alone. A comment can request it too.
  */
 const NEEDS_ITS_OWN =
-  /^(?:before|beforeEach|afterEach)\(|node:child_process|process\.on\(|node:worker_threads|memoryUsage|--expose-gc|Runs in a process of its own/m;
+  /^(?:before|beforeEach|afterEach)\(|node:child_process|process\.on\(|node:worker_threads|memoryUsage|--expose-gc|Runs in its own process/m;
 
 /** Plans processes: groups of files by area, and one process for each file that must be alone. */
 export function planProcesses(files: readonly TestFile[], filesMax = FILES_MAX): TestProcess[] {

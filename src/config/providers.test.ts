@@ -44,7 +44,7 @@ describe('headers of a provider', () => {
   });
 
   it('must not describe the call or the connection', () => {
-    const body = 'This header cannot be set. It describes the body, which the gateway sends.';
+    const body = 'This header cannot be set. It describes the body, so the gateway sets it.';
     const connection = 'This header cannot be set. It belongs to the connection, which the gateway manages.';
     for (const [name, message] of [
       ['content-type', body],

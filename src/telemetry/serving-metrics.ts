@@ -49,13 +49,13 @@ export const servingMetrics: readonly NodeMetric[] = [
   {
     name: 'faregate_price_source_reads_total',
     type: 'counter',
-    labels: ['outcome'],
+    labels: ['result'],
     unit: 'reads',
     help:
-      'Number of reads of the price source by this node, by outcome: unchanged; draft (differences wait in a draft); applied (they are in force); changed (the ' +
+      'Number of reads of the price source by this node, by result: unchanged; draft (differences wait in a draft); applied (they are in force); changed (the ' +
       'catalog is in the file); failed.',
     read: ({ priceSourceReads }) =>
-      Object.entries(priceSourceReads).map(([outcome, value]) => ({ labels: [outcome], value })),
+      Object.entries(priceSourceReads).map(([result, value]) => ({ labels: [result], value })),
   },
   ofNode.sum('faregate_requests_in_flight', 'requests', {
     help: 'Number of requests in flight at the public addresses, including calls whose clients have disconnected.',

@@ -241,7 +241,7 @@ describe('prices that follow a source', { timeout: 180_000 }, () => {
     const metrics = await (
       await fetch(`${g.url}/metrics`, { headers: { authorization: 'Bearer test-admin-token' } })
     ).text();
-    assert.match(metrics, /^faregate_price_source_reads_total\{outcome="applied"\} 1$/m);
+    assert.match(metrics, /^faregate_price_source_reads_total\{result="applied"\} 1$/m);
   });
 
   it('wait in a draft while a later revision is scheduled, which they would be undone by', async () => {

@@ -51,7 +51,7 @@ const labels = (text: string): string[] => (proposed(text)?.proposals ?? []).map
 
 describe('proposals for the text of the catalog', () => {
   it('are the sections at the start of a line, without those that the text has', () => {
-    assert.deepEqual(labels('|'), ['billing', 'limits', 'plans', 'groups']);
+    assert.deepEqual(labels('|'), ['billing', 'limits', 'plans', 'groups', 'priceSource']);
     assert.equal(proposed('gro|')!.word, 'gro');
   });
 

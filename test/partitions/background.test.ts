@@ -140,7 +140,7 @@ describe(`background work in ${PARTITIONS} partitions`, { timeout: 300_000 }, ()
     await g.gateway.housekeeping.round();
     assert.deepEqual(
       logs.lines.filter(({ level }) => level === 'warn').map(({ details }) => details.task),
-      [`months of call records of partition ${DEAD}`],
+      [`monthly tables of call records of partition ${DEAD}`],
     );
     months.recover();
     await g.gateway.housekeeping.round();

@@ -40,7 +40,13 @@ const BODIES: Readonly<Record<string, object>> = { '/members/:id': { role: 'memb
 const QUERIES: Readonly<Record<string, string>> = { '/statement': 'month=2026-11' };
 
 /** Endpoints with neither id nor body that may be called nevertheless. */
-const WITHOUT_BODY: ReadonlySet<string> = new Set(['/audit', '/config/reload', '/export', '/secrets/rotate']);
+const WITHOUT_BODY: ReadonlySet<string> = new Set([
+  '/audit',
+  '/catalog/price-source/read',
+  '/config/reload',
+  '/export',
+  '/secrets/rotate',
+]);
 
 const bodyOf = (schema: unknown): object | undefined => (schema === null ? undefined : WRONG_BODY);
 

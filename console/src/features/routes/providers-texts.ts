@@ -80,7 +80,7 @@ export const providersTexts = pageTexts(
     addCredential: '添加凭据',
     removeCredential: (number: string) => `移除凭据 ${number}`,
     chooseSecret: '选择密封机密',
-    newSecret: '新建密封机密…',
+    newSecret: '创建密封机密…',
     secretName: '密封机密名称',
     secretTaken: '已有同名的密封机密。',
     secretValue: '凭据',
