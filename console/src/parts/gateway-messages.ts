@@ -33,8 +33,7 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The catalog cannot be used.': '无法使用此目录。',
   'The catalog has changed since you read it: there is no revision any more.':
     '您读取目录后，目录已有变动：已没有任何版本。',
-  'The catalog has changed since {}: revision {} by {} is the last one.':
-    '目录已有变动，最新的是 {3} 创建的版本 {2}。',
+  'The catalog has changed since {}: revision {} by {} is the last one.': '目录已有变动，最新的是 {3} 创建的版本 {2}。',
   'This process does not serve a configuration file.': '此进程没有使用配置文件。',
   'The catalog of this gateway is in its configuration file. Change the file, or move the catalog to the database with "faregate catalog use database".':
     '此网关的目录在配置文件中。请修改文件，或用“faregate catalog use database”将目录移入数据库。',
