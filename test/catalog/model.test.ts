@@ -15,8 +15,8 @@ interface Kept {
   readonly text: string;
   readonly base: number | null;
   readonly by: Person;
-  /** Hours from the beginning; 0: at once. */
-  readonly hour: number;
+  /** Hours from the beginning; 0: at once; `null`: a draft. */
+  hour: number | null;
   isCanceled: boolean;
 }
 
@@ -26,7 +26,7 @@ class Model {
   readonly seen: Record<Person, number | null> = { lin: null, wang: null };
 
   get last(): Kept | null {
-    return this.revisions.findLast(({ isCanceled }) => !isCanceled) ?? null;
+    return this.revisions.findLast(({ isCanceled, hour }) => !isCanceled && hour !== null) ?? null;
   }
 
   get current(): Kept | null {
@@ -34,7 +34,11 @@ class Model {
   }
 
   get scheduled(): Kept | null {
-    return this.revisions.find(({ isCanceled, hour }) => !isCanceled && hour > 0) ?? null;
+    return this.revisions.find(({ isCanceled, hour }) => !isCanceled && (hour ?? 0) > 0) ?? null;
+  }
+
+  draft(number: number): Kept | null {
+    return this.revisions.find((each) => each.number === number && each.hour === null && !each.isCanceled) ?? null;
   }
 
   /** Why a revision is refused; `null`: it is not. */
@@ -51,15 +55,17 @@ interface Real {
 
 type Step = fc.AsyncCommand<Model, Real>;
 
+const instantOf = (beganMs: number, hour: number): number | null => (hour === 0 ? null : beganMs + hour * HOUR_MS);
+
 /** Inserts a revision, as a push or a rollback does. */
 async function insert(
   model: Model,
   { store, beganMs }: Real,
-  revision: Omit<Kept, 'number' | 'isCanceled'>,
+  revision: Omit<Kept, 'number' | 'isCanceled' | 'hour'> & { readonly hour: number },
   source: 'push' | 'rollback',
 ) {
   const { text, base, by, hour } = revision;
-  const inForceAtMs = hour === 0 ? null : beganMs + hour * HOUR_MS;
+  const inForceAtMs = instantOf(beganMs, hour);
   const inserted = await store.insert({ text, source, base, reason: null, createdBy: by, inForceAtMs });
   const conflict = model.conflict(base, hour);
   assert.equal('conflict' in inserted ? inserted.conflict : null, conflict);
@@ -118,10 +124,36 @@ const steps = [
     step(async (model, { store }) => {
       const canceled = await store.cancel(number, by);
       const { last } = model;
-      const isLastScheduled = last !== null && last.number === number && last.hour > 0;
+      const isLastScheduled = last?.number === number && (last.hour ?? 0) > 0;
       assert.equal(canceled?.number ?? null, isLastScheduled ? number : null);
       if (isLastScheduled) last.isCanceled = true;
     }, `${by} cancels ${number}`),
+  ),
+  fc.record({ by: person, text: fc.integer({ min: 1, max: 9 }) }).map(({ by, text }) =>
+    step(async (model, { store }) => {
+      const revision = { text: `# ${text}`, base: model.seen[by] };
+      const { draft } = await store.insertDraft({ ...revision, source: 'push', reason: null, createdBy: by });
+      assert.equal(draft.number, model.revisions.length + 1);
+      model.revisions.push({ ...revision, number: draft.number, by, hour: null, isCanceled: false });
+    }, `${by} saves the draft ${text}`),
+  ),
+  fc.record({ by: person, number: fc.integer({ min: 1, max: 12 }), hour: hours }).map(({ by, number, hour }) =>
+    step(async (model, { store, beganMs }) => {
+      const applied = await store.apply(number, by, instantOf(beganMs, hour));
+      const draft = model.draft(number);
+      if (draft === null) return assert.equal(applied, null);
+      const conflict = model.conflict(draft.base, hour);
+      assert.equal(applied !== null && 'conflict' in applied ? applied.conflict : null, conflict);
+      if (conflict === null) draft.hour = hour;
+    }, `${by} applies the draft ${number} at hour ${hour}`),
+  ),
+  fc.record({ by: person, number: fc.integer({ min: 1, max: 12 }) }).map(({ by, number }) =>
+    step(async (model, { store }) => {
+      const discarded = await store.discard(number, by);
+      const draft = model.draft(number);
+      assert.equal(discarded?.number ?? null, draft?.number ?? null);
+      if (draft !== null) draft.isCanceled = true;
+    }, `${by} discards the draft ${number}`),
   ),
   fc.record({ by: person, number: fc.integer({ min: 1, max: 12 }) }).map(({ by, number }) =>
     step(async (model, real) => {
@@ -141,7 +173,7 @@ describe('revisions of the catalog by two people', { timeout: 180_000 }, () => {
   });
   after(() => stored.remove());
 
-  it('are what a model in memory says, in every order of pushes, schedules, cancellations and rollbacks', async () => {
+  it('are what a model in memory says, in every order of pushes, drafts, schedules, cancellations and rollbacks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(steps, { maxCommands: 25 }), async (commands) => {
         await sql(stored.database, 'truncate catalog_revisions');
