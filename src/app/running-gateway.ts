@@ -57,7 +57,7 @@ const NO_SECRETS: FollowedSecrets = { areOpen: true, read: async () => false };
 
 /** Stands for the database's revisions if the catalog is in the file, so that only secrets are read from the database. */
 const NO_REVISIONS: Pick<FollowerOptions, 'store' | 'apply'> = {
-  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null }) },
+  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null, later: [] }) },
   apply: () => undefined,
 };
 
@@ -121,9 +121,9 @@ export class RunningGateway {
     status.reloaded();
   }
 
-  /** Announces the configuration whose prices are in force from an instant of the database's clock on; `null`: none is scheduled. */
-  schedule(next: { readonly config: Config; readonly fromMs: number } | null): void {
-    this.#deps.settings.schedule(next);
+  /** Announces the configurations whose prices are in force from instants of the database's clock on, in order of time. */
+  schedule(scheduled: readonly { readonly config: Config; readonly fromMs: number }[]): void {
+    this.#deps.settings.schedule(scheduled);
   }
 
   /**
@@ -188,7 +188,7 @@ export class RunningGateway {
       ...source,
       listen: (onChange) => databases.directory.subscribe(CATALOG_CHANNEL, onChange, onChange),
       parse: (text) => node.parse({ catalog: text }).config,
-      schedule: (next) => this.schedule(next),
+      schedule: (scheduled) => this.schedule(scheduled),
       clock: accounting.databaseClock,
       logger,
     });

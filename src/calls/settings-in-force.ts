@@ -11,7 +11,8 @@ export class SettingsInForce {
   readonly #inUse: Set<Settings>;
   /** The catalogs of recent revisions in order of time; the last one is in force. */
   #catalogs: readonly CatalogFrom[];
-  #next: CatalogFrom | null = null;
+  /** The catalogs that are scheduled, in order of time. */
+  #scheduled: readonly CatalogFrom[] = [];
   /** Resolves when no request uses earlier settings. */
   #retired: Promise<void> = Promise.resolve();
 
@@ -55,16 +56,16 @@ export class SettingsInForce {
       .finally(() => this.#inUse.delete(previous));
   }
 
-  /** Announces the configuration that follows at an instant of the database's clock; `null`: none is scheduled. */
-  schedule(next: { readonly config: Config; readonly fromMs: number } | null): void {
-    this.#next = next === null ? null : { fromMs: next.fromMs, catalog: createCatalog(next.config) };
+  /** Announces the configurations that follow at instants of the database's clock, in order of time. */
+  schedule(scheduled: readonly { readonly config: Config; readonly fromMs: number }[]): void {
+    this.#scheduled = scheduled.map(({ config, fromMs }) => ({ fromMs, catalog: createCatalog(config) }));
     this.#setSwitches();
   }
 
   #setSwitches(): void {
-    const next = this.#next;
-    const isAhead = next !== null && next.fromMs > this.#catalogs.at(-1)!.fromMs;
-    this.current.switches = new PriceSwitches(isAhead ? [...this.#catalogs, next] : this.#catalogs);
+    const lastMs = this.#catalogs.at(-1)!.fromMs;
+    const ahead = this.#scheduled.filter(({ fromMs }) => fromMs > lastMs);
+    this.current.switches = new PriceSwitches([...this.#catalogs, ...ahead]);
   }
 
   /** Retries provider credentials that were refused. */

@@ -107,11 +107,11 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
   it('charge every call at the price in force at its admission, whenever each node applies the revision', async () => {
     const fromMs = Date.now() + 2_000;
     const [right, early, late] = nodes as [TestGateway, TestGateway, TestGateway];
-    for (const node of nodes) node.gateway.schedule({ config: configOf(node, PRICE), fromMs });
+    for (const node of nodes) node.gateway.schedule([{ config: configOf(node, PRICE), fromMs }]);
     const apply = async (node: TestGateway, atMs: number): Promise<void> => {
       await delay(atMs - Date.now());
       node.gateway.reload(configOf(node, PRICE), fromMs);
-      node.gateway.schedule(null);
+      node.gateway.schedule([]);
     };
     const applied = Promise.all([apply(early, fromMs - 700), apply(right, fromMs), apply(late, fromMs + 900)]);
     await load(fromMs + 1_500);

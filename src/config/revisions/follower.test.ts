@@ -29,6 +29,7 @@ describe('the catalog of a node', () => {
   let unusable: Set<string>;
   let applied: string[];
   let scheduled: (number | null)[];
+  let announced: number[][];
   let errors: string[];
   let notify: () => void;
   let follower: CatalogFollower;
@@ -36,7 +37,7 @@ describe('the catalog of a node', () => {
   beforeEach(() => {
     database = { revisions: [revision(1, 0)], secrets: '', nowMs: 1_000, isDown: false };
     secrets = '';
-    [unusable, applied, scheduled, errors] = [new Set(), [], [], []];
+    [unusable, applied, scheduled, announced, errors] = [new Set(), [], [], [], []];
     const parse = ({ text }: { readonly text: string }): Config => {
       if (unusable.has(text)) throw new Error(`${text} is unusable`);
       return { text } as unknown as Config;
@@ -47,7 +48,8 @@ describe('the catalog of a node', () => {
           if (database.isDown) throw new Error('the database is down');
           const { revisions, nowMs } = database;
           const current = revisions.findLast(({ inForceAtMs }) => inForceAtMs <= nowMs) ?? null;
-          return { nowMs, current, scheduled: revisions.find(({ inForceAtMs }) => inForceAtMs > nowMs) ?? null };
+          const [next = null, ...later] = revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs);
+          return { nowMs, current, scheduled: next, later };
         },
       },
       secrets: {
@@ -68,7 +70,10 @@ describe('the catalog of a node', () => {
         parse(catalog);
         applied.push(`${catalog.name} from ${fromMs}${secrets}`);
       },
-      schedule: (next) => void scheduled.push(next?.fromMs ?? null),
+      schedule: (all) => {
+        announced.push(all.map(({ fromMs }) => fromMs));
+        scheduled.push(all[0]?.fromMs ?? null);
+      },
       clock: { nowMs: () => database.nowMs },
       logger: { ...silentLogger, error: (_details, message) => void errors.push(message) },
       pollMs: 1,
@@ -110,6 +115,20 @@ describe('the catalog of a node', () => {
     Object.assign(database, { isDown: true, nowMs: 1_020 });
     await until(() => follower.status.inForce === 2);
     assert.deepEqual(applied, ['revision 1 from 0', 'revision 2 from 1020']);
+  });
+
+  it('knows all scheduled revisions, and changes at each instant although the database is down', async () => {
+    await follower.start();
+    database.revisions.push(revision(2, 1_020), revision(3, 1_030));
+    notify();
+    await until(() => follower.status.scheduled === 2);
+    assert.deepEqual(announced.at(-1), [1_020, 1_030]);
+    Object.assign(database, { isDown: true, nowMs: 1_020 });
+    await until(() => follower.status.inForce === 2);
+    assert.deepEqual([follower.status.scheduled, announced.at(-1)], [3, [1_030]]);
+    database.nowMs = 1_030;
+    await until(() => follower.status.inForce === 3);
+    assert.deepEqual(announced.at(-1), []);
   });
 
   it('stays if a scheduled revision is canceled', async () => {

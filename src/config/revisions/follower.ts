@@ -30,12 +30,18 @@ export interface FollowerOptions {
   readonly parse: (catalog: CatalogText) => Config;
   /** Puts a catalog in force from an instant of the database's clock on. @throws ConfigError */
   readonly apply: (catalog: CatalogText, fromMs: number) => void;
-  /** Announces the configuration that comes next; `null`: none is scheduled. */
-  readonly schedule: (next: { readonly config: Config; readonly fromMs: number } | null) => void;
+  /** Announces the configurations that are scheduled, in order of time. */
+  readonly schedule: (scheduled: readonly ScheduledConfig[]) => void;
   /** This node's estimate of the database's clock. */
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pollMs?: number;
+}
+
+export interface ScheduledConfig {
+  readonly config: Config;
+  /** The instant of the database's clock from which it is in force. */
+  readonly fromMs: number;
 }
 
 export interface CatalogStatus {
@@ -64,24 +70,25 @@ export class CatalogFollower {
   #isStale = true;
   #polls = 0;
   #inForce: number | null = null;
-  #scheduled: DatedRevision | null = null;
+  /** All scheduled revisions, because the database may not be read between two of them. */
+  #scheduled: readonly DatedRevision[] = [];
   #failed: CatalogStatus['failed'] = null;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#read = shareReads(async () => {
-      const { current, scheduled } = await options.store.latest();
+      const { current, scheduled, later } = await options.store.latest();
       // Secrets are read after the revisions, so that those that the revisions use are included.
       const haveSecretsChanged = await options.secrets.read();
       this.#isStale = false;
       if (current === null && haveSecretsChanged) options.onSecrets?.();
       this.#use(current, haveSecretsChanged);
-      this.#expect(scheduled);
+      this.#expect(scheduled === null ? [] : [scheduled, ...later]);
     });
   }
 
   get status(): CatalogStatus {
-    return { inForce: this.#inForce, scheduled: this.#scheduled?.number ?? null, failed: this.#failed };
+    return { inForce: this.#inForce, scheduled: this.#scheduled[0]?.number ?? null, failed: this.#failed };
   }
 
   /**
@@ -143,41 +150,52 @@ export class CatalogFollower {
     }
   }
 
-  /** Announces a scheduled revision, and applies it when its instant comes. */
-  #expect(revision: DatedRevision | null): void {
-    const isRetry = revision !== null && this.#failed?.number === revision.number;
-    if (revision?.number === this.#scheduled?.number && !isRetry) return;
-    const { schedule, parse, clock, logger } = this.#options;
+  /** Announces scheduled revisions, and applies the first one when its instant comes. */
+  #expect(revisions: readonly DatedRevision[]): void {
+    const isRetry = revisions.some(({ number }) => number === this.#failed?.number);
+    if (numbersOf(revisions) === numbersOf(this.#scheduled) && !isRetry) return;
     clearTimeout(this.#switchTimer);
-    this.#scheduled = revision;
-    if (revision === null) {
-      schedule(null);
-      return;
-    }
-    try {
-      schedule({ config: parse(catalogOf(revision)), fromMs: revision.inForceAtMs });
-      if (this.#failed?.number === revision.number) this.#failed = null;
-    } catch (error) {
-      if (this.#failed?.number !== revision.number)
-        logger.error({ revision: revision.number, err: error }, 'a scheduled revision of the catalog cannot be used');
-      this.#fail(revision, error);
-      schedule(null);
-    }
-    const waitMs = Math.min(Math.max(revision.inForceAtMs - clock.nowMs(), 0), TIMER_MS_MAX);
-    this.#switchTimer = setTimeout(() => void this.#atSwitch(revision), waitMs);
+    this.#scheduled = revisions;
+    this.#options.schedule(revisions.flatMap((revision) => this.#parsed(revision)));
+    const [next] = revisions;
+    if (next === undefined) return;
+    const waitMs = Math.min(Math.max(next.inForceAtMs - this.#options.clock.nowMs(), 0), TIMER_MS_MAX);
+    this.#switchTimer = setTimeout(() => void this.#atSwitch(next), waitMs);
     this.#switchTimer.unref();
+  }
+
+  /** Empty if this node cannot use the revision. */
+  #parsed(revision: DatedRevision): readonly ScheduledConfig[] {
+    const isKnown = this.#failed?.number === revision.number;
+    try {
+      const config = this.#options.parse(catalogOf(revision));
+      if (isKnown) this.#failed = null;
+      return [{ config, fromMs: revision.inForceAtMs }];
+    } catch (error) {
+      if (!isKnown) {
+        const { number } = revision;
+        this.#options.logger.error(
+          { revision: number, err: error },
+          'a scheduled revision of the catalog cannot be used',
+        );
+      }
+      this.#fail(revision, error);
+      return [];
+    }
   }
 
   async #atSwitch(revision: DatedRevision): Promise<void> {
     await this.refresh();
-    if (this.#scheduled?.number !== revision.number) return;
-    this.#scheduled = null;
+    const scheduled = this.#scheduled;
+    if (scheduled[0]?.number !== revision.number) return;
+    this.#scheduled = [];
     if (this.#isStale && this.#options.clock.nowMs() >= revision.inForceAtMs) {
       this.#use(revision);
-      this.#options.schedule(null);
+      this.#options.schedule([]);
+      this.#expect(scheduled.slice(1));
     } else {
       // Waits again: the database's clock has not reached the instant yet, or a timer cannot wait for that long.
-      this.#expect(revision);
+      this.#expect(scheduled);
     }
   }
 
@@ -186,6 +204,8 @@ export class CatalogFollower {
     this.#failed = { number, message, atMs: this.#options.clock.nowMs() };
   }
 }
+
+const numbersOf = (revisions: readonly DatedRevision[]): string => revisions.map(({ number }) => number).join();
 
 /** Maximum delay of a Node timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;

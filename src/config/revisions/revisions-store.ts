@@ -46,9 +46,14 @@ export interface LatestRevisions {
   readonly current: DatedRevision | null;
   /** Revision that comes into force next; `null`: none is scheduled. */
   readonly scheduled: DatedRevision | null;
+  /** Revisions that come into force after that one, in order of time. */
+  readonly later: readonly DatedRevision[];
 }
 
-/** Selects revisions from the newest one to the one in force, by a single reading of the clock. Uses the primary key. */
+/** Nodes know this many scheduled revisions. */
+const SCHEDULED_MAX = 8;
+
+/** Selects the revision in force and the scheduled ones, by a single reading of the clock. Uses the primary key. */
 const latest: Statement = {
   name: 'catalog-revisions.latest',
   text: `with clock as materialized (select clock_timestamp() as now),
@@ -56,7 +61,7 @@ used as (select ${REVISIONS.list} from catalog_revisions where source <> 'file' 
 newest as (
   (select * from used where in_force_at <= (select now from clock) order by number desc limit 1)
   union all
-  (select * from used where in_force_at > (select now from clock) order by number limit 1)
+  (select * from used where in_force_at > (select now from clock) order by number limit ${SCHEDULED_MAX})
 )
 select ${REVISIONS.of('n')}, t.now from clock t left join newest n on true order by n.number`,
 };
@@ -174,10 +179,12 @@ export function createRevisionStore(
     const rows = await database.query(latest);
     const nowMs = Number(rows[0]!.now);
     const revisions = REVISIONS.all(rows.filter(({ number }) => number !== null)).filter(isDated);
+    const [scheduled = null, ...later] = revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs);
     return {
       nowMs,
       current: revisions.findLast(({ inForceAtMs }) => inForceAtMs <= nowMs) ?? null,
-      scheduled: revisions.find(({ inForceAtMs }) => inForceAtMs > nowMs) ?? null,
+      scheduled,
+      later,
     };
   }
 
