@@ -2,7 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { ConfigLoads } from '../config/loads.ts';
 import type { NodeConfig } from '../config/node-config.ts';
-import { CatalogFollower, type FollowedSecrets, type FollowerOptions } from '../config/revisions/follower.ts';
+import {
+  CatalogFollower,
+  type FollowedSecrets,
+  type FollowerOptions,
+  type ScheduledConfig,
+} from '../config/revisions/follower.ts';
 import { insertFirstRevision } from '../config/revisions/initial-catalog.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import { CATALOG_CHANNEL, createRevisionStore } from '../config/revisions/revisions-store.ts';
@@ -57,7 +62,7 @@ const NO_SECRETS: FollowedSecrets = { areOpen: true, read: async () => false };
 
 /** Stands for the database's revisions if the catalog is in the file, so that only secrets are read from the database. */
 const NO_REVISIONS: Pick<FollowerOptions, 'store' | 'apply'> = {
-  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: null, later: [] }) },
+  store: { latest: async () => ({ nowMs: 0, current: null, scheduled: [] }) },
   apply: () => undefined,
 };
 
@@ -122,7 +127,7 @@ export class RunningGateway {
   }
 
   /** Announces the configurations whose prices are in force from instants of the database's clock on, in order of time. */
-  schedule(scheduled: readonly { readonly config: Config; readonly fromMs: number }[]): void {
+  schedule(scheduled: readonly ScheduledConfig[]): void {
     this.#deps.settings.schedule(scheduled);
   }
 

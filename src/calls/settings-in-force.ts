@@ -1,3 +1,4 @@
+import type { ScheduledConfig } from '../config/revisions/follower.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../providers/catalog/catalog.ts';
 import { type CatalogFrom, NEAR_MS, PriceSwitches } from './price-switches.ts';
@@ -57,15 +58,15 @@ export class SettingsInForce {
   }
 
   /** Announces the configurations that follow at instants of the database's clock, in order of time. */
-  schedule(scheduled: readonly { readonly config: Config; readonly fromMs: number }[]): void {
+  schedule(scheduled: readonly ScheduledConfig[]): void {
     this.#scheduled = scheduled.map(({ config, fromMs }) => ({ fromMs, catalog: createCatalog(config) }));
     this.#setSwitches();
   }
 
   #setSwitches(): void {
     const lastMs = this.#catalogs.at(-1)!.fromMs;
-    const ahead = this.#scheduled.filter(({ fromMs }) => fromMs > lastMs);
-    this.current.switches = new PriceSwitches([...this.#catalogs, ...ahead]);
+    const later = this.#scheduled.filter(({ fromMs }) => fromMs > lastMs);
+    this.current.switches = new PriceSwitches([...this.#catalogs, ...later]);
   }
 
   /** Retries provider credentials that were refused. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createRevisionStore, type RevisionStore } from '../../src/config/revisions/revisions-store.ts';
+import { createRevisionStore, type RevisionStore, SCHEDULED_MAX } from '../../src/config/revisions/revisions-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { propertyRuns } from '../support/scope.ts';
 import { sql } from '../support/sql.ts';
@@ -33,8 +33,8 @@ class Model {
     return this.revisions.findLast(({ isCanceled, hour }) => !isCanceled && hour === 0) ?? null;
   }
 
-  get scheduled(): Kept | null {
-    return this.revisions.find(({ isCanceled, hour }) => !isCanceled && (hour ?? 0) > 0) ?? null;
+  get scheduled(): Kept[] {
+    return this.revisions.filter(({ isCanceled, hour }) => !isCanceled && (hour ?? 0) > 0);
   }
 
   draft(number: number): Kept | null {
@@ -80,10 +80,12 @@ async function insert(
 
 async function assertEqual(model: Model, { store }: Real): Promise<void> {
   const { current, scheduled } = await store.latest();
+  const ofAll = (revisions: readonly { readonly number: number }[]) => revisions.map(({ number }) => number);
   const last = await store.last();
   const of = (revision: { readonly number: number; readonly text: string } | null) =>
     revision && [revision.number, revision.text];
-  assert.deepEqual([of(current), of(scheduled), of(last)], [of(model.current), of(model.scheduled), of(model.last)]);
+  assert.deepEqual([of(current), of(last)], [of(model.current), of(model.last)]);
+  assert.deepEqual(ofAll(scheduled), ofAll(model.scheduled.slice(0, SCHEDULED_MAX)));
   const listed = await store.list(null, 1_000);
   assert.deepEqual(
     listed.map(({ number, base, createdBy, canceledAtMs }) => [number, base, createdBy, canceledAtMs !== null]),

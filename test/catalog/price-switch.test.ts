@@ -24,6 +24,8 @@ const CHEAP_NANO = costNano({ input: 1_000, output: 100 });
 /** Ten times the price of input. */
 const DEAR_NANO = CHEAP_NANO + 1_000n * 27_000n;
 const CALLS = byScope({ full: 2_000, quick: 200 });
+/** Long enough for calls before a switch on a busy machine. */
+const AHEAD_MS = 5_000;
 const MINUTE_MS = 60_000;
 
 const ahead = (ms: number): Clock => ({ nowMs: () => Date.now() + ms });
@@ -79,14 +81,14 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
     await Promise.all(Array.from({ length: 12 }, (_, worker) => send(worker)));
   }
 
-  /** The numbers of calls since a minute before a switch: charged at each price, and at another price than the one in force at their admission. */
+  /** The numbers of calls since `AHEAD_MS` before a switch: charged at each price, and at another price than the one in force at their admission. */
   async function charged(fromMs: number, [before, after]: readonly [bigint, bigint]): Promise<Charged> {
     const [counts] = await sql<Record<keyof Charged, string>>(
       stored.database,
       `select count(*) filter (where charge_nano = $2::bigint) as before, count(*) filter (where charge_nano = $3::bigint) as after,
          count(*) filter (where charge_nano is distinct from case when at < $1 then $2::bigint else $3::bigint end) as wrong
        from calls join admitted_at on call_id = calls.id where at > $4`,
-      [new Date(fromMs), before, after, new Date(fromMs - 2_500)],
+      [new Date(fromMs), before, after, new Date(fromMs - AHEAD_MS)],
     );
     return { before: Number(counts!.before), after: Number(counts!.after), wrong: Number(counts!.wrong) };
   }
@@ -97,7 +99,7 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
   }
 
   it('charge every call at the price in force at its admission, if the price has a later one', async () => {
-    const fromMs = Date.now() + 2_000;
+    const fromMs = Date.now() + AHEAD_MS;
     const later = `${PRICE.slice(0, -1)}, later: [{ from: "${new Date(fromMs).toISOString()}", input: "30", output: "13" }] }`;
     for (const node of nodes) node.gateway.reload(configOf(node, later));
     await load(fromMs + 1_500);
@@ -105,7 +107,7 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
   });
 
   it('charge every call at the price in force at its admission, whenever each node applies the revision', async () => {
-    const fromMs = Date.now() + 2_000;
+    const fromMs = Date.now() + AHEAD_MS;
     const [right, early, late] = nodes as [TestGateway, TestGateway, TestGateway];
     for (const node of nodes) node.gateway.schedule([{ config: configOf(node, PRICE), fromMs }]);
     const apply = async (node: TestGateway, atMs: number): Promise<void> => {

@@ -9,14 +9,12 @@ import type { NodeCatalog } from '../../config/revisions/node-catalog.ts';
 import type { NewRevision, RevisionConflict, RevisionStore } from '../../config/revisions/revisions-store.ts';
 import type { Revision } from '../../config/revisions/tables.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
-import { isStorable } from '../../lib/plain-text.ts';
 import { signatureOf } from '../../people/actor.ts';
 import { startMs } from '../../providers/catalog/catalog.ts';
 import { type AdminContext, type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat } from '../management/endpoint.ts';
 import { pageOf } from '../management/response-fields.ts';
-import { storable } from '../management/storable.ts';
-import { instant, page, shortText, toPage } from '../management/wire.ts';
+import { page, toPage } from '../management/wire.ts';
 import { examplesOf } from './examples.ts';
 import {
   linesOf,
@@ -26,6 +24,16 @@ import {
   scheduledText,
   unusable,
 } from './refusal-texts.ts';
+import {
+  checkBody,
+  type Draft,
+  difference,
+  type InForceAt,
+  inForceAt,
+  newRevision,
+  revisionNumber,
+  rollbackBody,
+} from './requests.ts';
 import {
   type ChangedCatalogResponse,
   catalogResponse,
@@ -45,62 +53,6 @@ export interface CatalogAdminDependencies {
   readonly localTime: () => LocalTime;
   readonly databaseNowMs: () => Promise<number>;
 }
-
-const revisionNumber = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
-
-const edit = z.strictObject({
-  path: z
-    .array(z.union([storable(z.string().max(1_000)), z.int().min(0)]))
-    .min(1)
-    .max(16),
-  value: z
-    .unknown()
-    .refine(isStorableValue, 'Must be well-formed text without zero bytes.')
-    .optional()
-    .describe('Absent: the setting is deleted.'),
-});
-
-const draft = {
-  base: z.int().min(1).nullable().describe('The revision that the text or the edits start from; null: there is none.'),
-  text: storable(z.string()).optional().describe('The whole text. Either this or `edits`.'),
-  edits: z.array(edit).max(1_000).optional(),
-};
-const EXAMPLE = { base: null, text: 'billing: { timezone: Asia/Shanghai }\n' };
-type Draft = z.infer<z.ZodObject<typeof draft>>;
-const checkBody = z
-  .strictObject({
-    ...draft,
-    exampleModels: z
-      .array(storable(z.string().max(1_000)))
-      .max(100)
-      .optional()
-      .describe('Models whose example calls are in the response although nothing changes for them.'),
-  })
-  .meta({ examples: [EXAMPLE] });
-
-const inForceAt = z
-  .union([instant, z.iso.date()], { error: 'Expected an instant in ISO 8601, or a day such as 2026-12-01.' })
-  .nullish()
-  .describe('An instant, or a day in the billing time zone. Absent: at once.');
-
-const newRevision = z
-  .strictObject({
-    ...draft,
-    reason: shortText.nullish(),
-    inForceAt,
-    isDraft: z.boolean().optional().describe('Saves a draft, which comes into force only when it is applied.'),
-    isMove: z
-      .boolean()
-      .optional()
-      .describe(
-        'Accepts the revision although this gateway still reads the catalog from its file, so that the catalog can move to the database.',
-      ),
-  })
-  .meta({ examples: [{ ...EXAMPLE, reason: 'the billing day is in Shanghai' }] });
-const rollbackBody = z.strictObject({ reason: shortText.nullish(), inForceAt });
-type InForceAt = z.infer<typeof inForceAt>;
-
-const difference = z.strictObject({ from: revisionNumber, to: revisionNumber });
 
 /** Endpoints that read, check and change the catalog of the database. With `catalog: file`, it can only be read. */
 export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminEndpoint[] {
@@ -205,12 +157,18 @@ export function catalogEndpoints(dependencies: CatalogAdminDependencies): AdminE
             failed: null,
           };
         }
-        const [{ current, scheduled }, last] = await Promise.all([revisions.latest(), revisions.last()]);
+        const [
+          {
+            current,
+            scheduled: [next],
+          },
+          last,
+        ] = await Promise.all([revisions.latest(), revisions.last()]);
         const failed = follower?.status.failed ?? null;
         return {
           mode,
           inForce: current && summaryToWire(current),
-          scheduled: scheduled && summaryToWire(scheduled),
+          scheduled: next === undefined ? null : summaryToWire(next),
           base: last?.number ?? null,
           text: last?.text ?? '',
           failed: failed && { number: failed.number, message: failed.message, at: new Date(failed.atMs).toISOString() },
@@ -382,12 +340,4 @@ function numberOf(id: string): number {
   const parsed = revisionNumber.safeParse(id);
   if (!parsed.success) throw notFound('revision', id);
   return parsed.data;
-}
-
-/** Whether all texts and numbers of a value can be stored in the text of a revision. */
-function isStorableValue(value: unknown): boolean {
-  if (typeof value === 'string') return isStorable(value);
-  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorableValue(member));
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { budgetedName, budgetId } from '../../accounting/accounts/budget-ids.ts';
-import type { ModelBudget } from '../../accounting/accounts/key-limit-tables.ts';
 import {
   BUDGETED_MODELS_MAX,
   type ModelBudgetChange,
@@ -11,22 +10,16 @@ import {
 import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
 import { closestName } from '../../config/suggest.ts';
 import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
-import { formatYuan } from '../../lib/yuan.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
-import { yuan } from '../management/response-fields.ts';
-import { capYuan, filterText, yuanOrNull } from '../management/wire.ts';
+import { filterText } from '../management/wire.ts';
+import { limitsIn, membersOf, rowsToWire, SPEND_CAPS, spendToWire, usedSpend } from './limit-rows.ts';
 
 /** Budgets of a key or a member for single models, for both APIs. */
 
 const TOO_MANY = `At most ${BUDGETED_MODELS_MAX} models may have budgets of their own.`;
 const KNOWN_MAX = 20;
 
-const askedCaps = z.strictObject({
-  dailySpendCapYuan: capYuan.nullish(),
-  weeklySpendCapYuan: capYuan.nullish(),
-  monthlySpendCapYuan: capYuan.nullish(),
-  totalSpendCapYuan: capYuan.nullish(),
-});
+const askedCaps = z.strictObject(membersOf(SPEND_CAPS, 'asked'));
 
 /** `null` removes a budget, or all budgets of a model; absent ones stay unchanged. */
 export const askedModelBudgets = {
@@ -38,46 +31,27 @@ export const askedModelBudgets = {
 
 type AskedBudgets = z.infer<z.ZodObject<typeof askedModelBudgets>>;
 
-const shownCaps = z.strictObject({
-  dailySpendCapYuan: yuan.nullable(),
-  weeklySpendCapYuan: yuan.nullable(),
-  monthlySpendCapYuan: yuan.nullable(),
-  totalSpendCapYuan: yuan.nullable(),
-});
-
 export const shownModelBudgets = {
   modelBudgets: z
-    .record(z.string(), shownCaps)
+    .record(z.string(), z.strictObject(membersOf(SPEND_CAPS, 'shown')))
     .describe('Budgets for single models, by model id, in addition to those for all models.'),
 };
 
-const usedOfModel = z.strictObject({
-  dailySpendYuan: yuan,
-  weeklySpendYuan: yuan,
-  monthlySpendYuan: yuan,
-  totalSpendYuan: yuan,
-});
-
 export const usedByModelMember = {
-  usedByModel: z.record(z.string(), usedOfModel).describe('The usage of the budgets for single models, by model id.'),
+  usedByModel: z
+    .record(z.string(), z.strictObject(usedSpend))
+    .describe('The usage of the budgets for single models, by model id.'),
 };
 
 /** @throws GatewayError `invalidRequest` if a budget is set for an unknown model */
 export function toBudgetChanges({ modelBudgets = {} }: AskedBudgets, catalog: Catalog): ModelBudgetChange[] {
   return Object.entries(modelBudgets).map(([name, asked]) => {
-    const caps = asked === null ? NO_BUDGET : capsOf(asked);
+    const caps = asked === null ? NO_BUDGET : limitsIn(SPEND_CAPS, asked);
     const model = catalog.find(name);
     if (model === null && Object.values(caps).some((cap) => cap != null)) throw unknownModel(name, catalog);
     return { model: model ?? { id: name, aliases: [] }, caps };
   });
 }
-
-const capsOf = (asked: z.infer<typeof askedCaps>): ModelBudgetChange['caps'] => ({
-  dailySpendCapNano: asked.dailySpendCapYuan,
-  weeklySpendCapNano: asked.weeklySpendCapYuan,
-  monthlySpendCapNano: asked.monthlySpendCapYuan,
-  totalSpendCapNano: asked.totalSpendCapYuan,
-});
 
 function unknownModel(name: string, { models }: Catalog): GatewayError {
   const ids = models.map(({ id }) => id);
@@ -99,16 +73,11 @@ export async function orTooManyBudgets<Result>(run: () => Promise<Result>): Prom
 }
 
 export function modelBudgetsToWire(budgets: ModelBudgets, catalog: Pick<Catalog, 'find'>) {
-  const shown = inForce(budgets, catalog).map(({ id, name }) => [id, capsToWire(budgets.get(name)!)] as const);
+  const shown = inForce(budgets, catalog).map(
+    ({ id, name }) => [id, rowsToWire(SPEND_CAPS, budgets.get(name)!)] as const,
+  );
   return Object.fromEntries(shown);
 }
-
-const capsToWire = (budget: ModelBudget): z.infer<typeof shownCaps> => ({
-  dailySpendCapYuan: yuanOrNull(budget.dailySpendCapNano),
-  weeklySpendCapYuan: yuanOrNull(budget.weeklySpendCapNano),
-  monthlySpendCapYuan: yuanOrNull(budget.monthlySpendCapNano),
-  totalSpendCapYuan: yuanOrNull(budget.totalSpendCapNano),
-});
 
 /** A key as the owner of budgets. */
 export const ownerOf = ({ accountId, id }: { readonly accountId: string; readonly id: string }) => ({
@@ -129,17 +98,10 @@ export function usedByModelToWire(
 ) {
   const used = inForce(budgets, catalog).flatMap(({ id, name }) => {
     const use = uses.get(budgetId(ownerId, name));
-    return use === undefined ? [] : [[id, useToWire(use)] as const];
+    return use === undefined ? [] : [[id, spendToWire(use)] as const];
   });
   return Object.fromEntries(used);
 }
-
-const useToWire = (use: OwnerUse): z.infer<typeof usedOfModel> => ({
-  dailySpendYuan: formatYuan(use.spentNano),
-  weeklySpendYuan: formatYuan(use.weekSpentNano),
-  monthlySpendYuan: formatYuan(use.monthSpentNano),
-  totalSpendYuan: formatYuan(use.totalSpentNano),
-});
 
 /** Budgets are shown under the present id of a model. `name`: the id under which they are stored. */
 function inForce(

@@ -6,23 +6,16 @@ import { KEY_SCOPES } from '../../accounting/accounts/key-scopes.ts';
 import type { ModelBudgets } from '../../accounting/accounts/model-budget-store.ts';
 import type { RateLimits } from '../../accounting/accounts/rate-limit-store.ts';
 import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
-import { formatYuan } from '../../lib/yuan.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { underPresentNames } from '../accounts/rate-limits.ts';
-import { at, count, listOf, yuan } from '../management/response-fields.ts';
+import { at, count, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
-import { capYuan, rateLimits, rateLimitsToWire, wholeNumber, yuanOrNull } from '../management/wire.ts';
+import { rateLimits, rateLimitsToWire, wholeNumber } from '../management/wire.ts';
+import { limitsIn, membersOf, rowsToWire, SPEND_CAPS, spendToWire, usedSpend } from './limit-rows.ts';
 import { modelBudgetsToWire, shownModelBudgets, usedByModelMember } from './model-budgets.ts';
 
 const COUNT_MAX = 1_000_000_000;
 const wholeLimit = wholeNumber(0, COUNT_MAX, `Expected a whole number from 0 to ${COUNT_MAX}, or null for no limit.`);
-
-const amount = <const Name extends string>(name: Name) => ({
-  name,
-  asked: capYuan.nullish(),
-  shown: yuan.nullable(),
-  toWire: yuanOrNull,
-});
 
 const whole = <const Name extends string>(name: Name) => ({
   name,
@@ -32,53 +25,28 @@ const whole = <const Name extends string>(name: Name) => ({
 });
 
 const LIMITS = {
-  dailySpendCapNano: amount('dailySpendCapYuan'),
-  weeklySpendCapNano: amount('weeklySpendCapYuan'),
-  monthlySpendCapNano: amount('monthlySpendCapYuan'),
-  totalSpendCapNano: amount('totalSpendCapYuan'),
+  ...SPEND_CAPS,
   dailyCallsMax: whole('dailyCalls'),
   concurrencyMax: whole('concurrency'),
 } satisfies { readonly [Limit in keyof KeyLimits]: { toWire(limit: KeyLimits[Limit]): string | number | null } };
 
-type Limit = keyof typeof LIMITS;
-type NameOf<Of extends Limit> = (typeof LIMITS)[Of]['name'];
-type Members<Part extends 'asked' | 'shown'> = { [Of in Limit as NameOf<Of>]: (typeof LIMITS)[Of][Part] };
-type OnWire = { [Of in Limit as NameOf<Of>]: KeyLimits[Of] extends bigint | null ? string | null : number | null };
-type Asked = { readonly [Of in Limit as NameOf<Of>]?: KeyLimits[Of] | undefined };
-
-const limitNames = Object.keys(LIMITS) as Limit[];
-
-function membersOf<Part extends 'asked' | 'shown'>(part: Part): Members<Part> {
-  return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, LIMITS[limit][part]])) as Members<Part>;
-}
-
 /** Limits in a request. `null` removes a limit; an absent field leaves it unchanged. */
-export const askedLimits = membersOf('asked');
-export const shownLimits = membersOf('shown');
+export const askedLimits = membersOf(LIMITS, 'asked');
+export const shownLimits = membersOf(LIMITS, 'shown');
 
-export const LIMIT_MEMBERS = Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, true])) as {
-  readonly [Of in Limit as NameOf<Of>]: true;
+export const LIMIT_MEMBERS = Object.fromEntries(Object.keys(askedLimits).map((name) => [name, true])) as {
+  readonly [Name in keyof typeof askedLimits]: true;
 };
 
 /** Converts a body to a change; `undefined` if it has no limit. */
-export function toLimitChange(body: Asked): KeyLimitChange | undefined {
-  const change = Object.fromEntries(limitNames.map((limit) => [limit, body[LIMITS[limit].name]])) as KeyLimitChange;
+export function toLimitChange(body: Parameters<typeof limitsIn<typeof LIMITS>>[1]): KeyLimitChange | undefined {
+  const change = limitsIn(LIMITS, body);
   return Object.values(change).every((limit) => limit === undefined) ? undefined : change;
 }
 
-export function limitsToWire(limits: KeyLimits): OnWire {
-  const toWire = <Of extends Limit>(limit: Of) =>
-    (LIMITS[limit].toWire as (value: KeyLimits[Of]) => unknown)(limits[limit]);
-  return Object.fromEntries(limitNames.map((limit) => [LIMITS[limit].name, toWire(limit)])) as OnWire;
-}
+export const limitsToWire = (limits: KeyLimits) => rowsToWire(LIMITS, limits);
 
-const used = z.strictObject({
-  dailySpendYuan: yuan,
-  weeklySpendYuan: yuan,
-  monthlySpendYuan: yuan,
-  totalSpendYuan: yuan,
-  dailyCalls: count,
-});
+const used = z.strictObject({ ...usedSpend, dailyCalls: count });
 
 export const usedMember = {
   used: used
@@ -88,14 +56,7 @@ export const usedMember = {
 };
 
 export function usedToWire(use: OwnerUse | undefined): z.infer<typeof used> | null {
-  if (use === undefined) return null;
-  return {
-    dailySpendYuan: formatYuan(use.spentNano),
-    weeklySpendYuan: formatYuan(use.weekSpentNano),
-    monthlySpendYuan: formatYuan(use.monthSpentNano),
-    totalSpendYuan: formatYuan(use.totalSpentNano),
-    dailyCalls: use.calls,
-  };
+  return use === undefined ? null : { ...spendToWire(use), dailyCalls: use.calls };
 }
 
 export const keyMembers = {

@@ -48,8 +48,7 @@ describe('the catalog of a node', () => {
           if (database.isDown) throw new Error('the database is down');
           const { revisions, nowMs } = database;
           const current = revisions.findLast(({ inForceAtMs }) => inForceAtMs <= nowMs) ?? null;
-          const [next = null, ...later] = revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs);
-          return { nowMs, current, scheduled: next, later };
+          return { nowMs, current, scheduled: revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs) };
         },
       },
       secrets: {

@@ -77,13 +77,13 @@ export class CatalogFollower {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#read = shareReads(async () => {
-      const { current, scheduled, later } = await options.store.latest();
+      const { current, scheduled } = await options.store.latest();
       // Secrets are read after the revisions, so that those that the revisions use are included.
       const haveSecretsChanged = await options.secrets.read();
       this.#isStale = false;
       if (current === null && haveSecretsChanged) options.onSecrets?.();
       this.#use(current, haveSecretsChanged);
-      this.#expect(scheduled === null ? [] : [scheduled, ...later]);
+      this.#expect(scheduled);
     });
   }
 

@@ -44,14 +44,12 @@ export interface LatestRevisions {
   readonly nowMs: number;
   /** Revision in force; `null`: there is none yet. */
   readonly current: DatedRevision | null;
-  /** Revision that comes into force next; `null`: none is scheduled. */
-  readonly scheduled: DatedRevision | null;
-  /** Revisions that come into force after that one, in order of time. */
-  readonly later: readonly DatedRevision[];
+  /** Revisions that come into force later, in order of time. */
+  readonly scheduled: readonly DatedRevision[];
 }
 
 /** Nodes know this many scheduled revisions. */
-const SCHEDULED_MAX = 8;
+export const SCHEDULED_MAX = 8;
 
 /** Selects the revision in force and the scheduled ones, by a single reading of the clock. Uses the primary key. */
 const latest: Statement = {
@@ -179,12 +177,10 @@ export function createRevisionStore(
     const rows = await database.query(latest);
     const nowMs = Number(rows[0]!.now);
     const revisions = REVISIONS.all(rows.filter(({ number }) => number !== null)).filter(isDated);
-    const [scheduled = null, ...later] = revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs);
     return {
       nowMs,
       current: revisions.findLast(({ inForceAtMs }) => inForceAtMs <= nowMs) ?? null,
-      scheduled,
-      later,
+      scheduled: revisions.filter(({ inForceAtMs }) => inForceAtMs > nowMs),
     };
   }
 

@@ -14,7 +14,7 @@ export function createSecretUses(
 ): SecretUses {
   return async () => {
     const { current, scheduled } = await revisions.latest();
-    const texts = [current, scheduled].flatMap((revision) => (revision === null ? [] : [revision.text]));
+    const texts = [...(current === null ? [] : [current]), ...scheduled].map(({ text }) => text);
     const all = [config().providers, ...texts.map(providersIn)].flatMap((providers) => [...secretsUsedBy(providers)]);
     const byName = Map.groupBy(all, ([name]) => name);
     return new Map([...byName].map(([name, uses]) => [name, [...new Set(uses.flatMap(([, ids]) => ids))]]));

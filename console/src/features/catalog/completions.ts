@@ -19,7 +19,7 @@ export interface Proposal {
   readonly label: string;
   /** The text to insert, if it is not the label. */
   readonly apply?: string;
-  /** A few words beside the label. */
+  /** A few words after the label. */
   readonly detail?: string;
   /** What it does, as a sentence. */
   readonly info?: string;
@@ -165,7 +165,7 @@ function formBelow({ properties, additionalProperties, items }: JsonSchema, key:
   return isSchema(member) ? [member] : [];
 }
 
-/** A schema without references and alternatives. A description beside them applies to all. */
+/** Resolves references and alternatives of a schema. The description of the schema applies to each of the results. */
 function formsOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
   const { $ref, anyOf, oneOf, allOf, description, ...own } = schema;
   const others = [anyOf, oneOf, allOf].flatMap((each) => (Array.isArray(each) ? each.filter(isSchema) : []));
