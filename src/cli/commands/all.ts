@@ -33,11 +33,15 @@ const loads: Readonly<Record<string, Load>> = {
   voucher: async () => (await import('./voucher.ts')).voucherCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
   db: async () => (await import('./db.ts')).databaseCommands,
+  completion: async () => (await import('./completion.ts')).completionCommands,
 };
 
-/** Returns what loads the command that the arguments name; all commands if they name none, as with `--help`. */
+/**
+ * Returns what loads the command that the arguments name; all commands if they name none, as with `--help`, or if the command describes all
+ * others.
+ */
 export function neededCommands(argv: readonly string[]): readonly Load[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = Object.keys(loads).filter((names) => names.split(' ').some((name) => argv.includes(name)));
-  return (named.length === 0 ? Object.keys(loads) : named).map((names) => loads[names]!);
+  return (named.length === 0 || argv.includes('completion') ? Object.keys(loads) : named).map((names) => loads[names]!);
 }
