@@ -36,8 +36,10 @@ export function inOptionNames(
   const option = optionOf(param, request === null ? {} : sentBy(request), given, names);
   if (option === null) return error;
   const reason = message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;
+  // Options remove a limit with this word.
+  const words = reason.replace(/\bor null for\b/, 'or "none" for');
   const options = { cause: error.cause, ...(status !== null && { status }), code, param, option, details };
-  return new AdminClientError(`${option}: ${reason}`, options);
+  return new AdminClientError(`${option}: ${words}`, options);
 }
 
 /**

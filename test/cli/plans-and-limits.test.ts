@@ -523,7 +523,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     }
     assert.match(
       await complaint('key', 'limit', id, '--daily-calls', '1000000001'),
-      /^--daily-calls: Expected a whole number from 0 to 1000000000, or null for no limit\.\n$/,
+      /^--daily-calls: Expected a whole number from 0 to 1000000000, or "none" for no limit\.\n$/,
     );
     assert.match(await complaint('key', 'limit', id, '--daily-spend', 'lots'), /^--daily-spend: Expected a decimal/);
     assert.match(await complaint('key', 'create', 'erin', '--concurrency', 'abc'), /argument 'abc' is invalid/);

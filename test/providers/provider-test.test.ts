@@ -162,6 +162,9 @@ describe('a test of a provider', () => {
     assert.equal(JSON.parse(alone.stdout).results[0].chargeYuan, '0.000028');
     const unknown = await runCommand(['provider', 'test', 'sinlge', '--config', file], {});
     assert.equal(unknown.code, 3);
-    assert.match(unknown.stderr, /^There is no provider "sinlge"\. Did you mean "single"\? Known: chatty, messy, several/);
+    assert.match(
+      unknown.stderr,
+      /^There is no provider "sinlge"\. Did you mean "single"\? Known: chatty, messy, several/,
+    );
   });
 });
