@@ -36,7 +36,8 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     hiddenReasoning: null,
     hasAffinity: true,
     onClientAbort: null,
-    routes: { chat: [], messages: [] },
+    routesByOperation: null,
+  routes: { chat: [], messages: [] },
     ...limits,
   };
 }

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { operationNames } from '../protocols/operations/all.ts';
+import { dialect } from './dialect-schema.ts';
 import { byProtocol, type ProtocolName, protocolNames } from '../protocols/all.ts';
 import {
   addressRange,
@@ -240,6 +242,10 @@ const idempotency = section({
 /** A provider. It has either `apiKey` or `apiKeys` (`rules.ts`). */
 const provider = section({
   protocol: oneOf(protocolNames).describe('API that the provider implements.'),
+  serves: listOf('at least one operation', oneOf(operationNames), 1)
+    .optional()
+    .describe('Operations that the provider serves. Default: all of its protocol. Others need a route with `translate`.'),
+  dialect: dialect.optional().describe('How translated requests are written for the provider (`docs/translation.md`).'),
   baseUrl: baseUrl.describe("Base URL, as for the vendor's own SDK."),
   apiKey: providerCredential
     .optional()
