@@ -76,7 +76,8 @@ export class CallRunner {
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
-    const response = call.translation === null ? toResponse(error) : translatedError(toResponse(error), call.policy.operation);
+    const response =
+      call.translation === null ? toResponse(error) : translatedError(toResponse(error), call.policy.operation);
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
       await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {

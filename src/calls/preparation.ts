@@ -166,7 +166,8 @@ function pricingOf(
   const basis = chargeBasis(policy.operation, price.prices);
   const terms = { model, prices: price.prices, basis, continuedTokens: continued };
   const asked = estimateReservation(input, terms);
-  const estimate = firstTranslation === null ? asked : greaterEstimate(asked, estimateReservation(firstTranslation.input, terms));
+  const estimate =
+    firstTranslation === null ? asked : greaterEstimate(asked, estimateReservation(firstTranslation.input, terms));
   const own = { price, basis, groupFactorBasisPoints: groupFactorOf(catalog.group), estimate };
   if (inner.length === 0) return { ...own, inner: NO_INNER, reservation: estimate };
   const priced = inner.map((each) => ({ ...each, price: priceOf(each.model) }));
@@ -176,7 +177,11 @@ function pricingOf(
 /** A translated request may ask for more than the client's, such as a cache write. */
 function greaterEstimate(asked: ReservationEstimate, translated: ReservationEstimate): ReservationEstimate {
   const more = asked.amountNano > translated.amountNano ? asked : translated;
-  return { ...more, inputTokens: Math.max(asked.inputTokens, translated.inputTokens), tokens: Math.max(asked.tokens, translated.tokens) };
+  return {
+    ...more,
+    inputTokens: Math.max(asked.inputTokens, translated.inputTokens),
+    tokens: Math.max(asked.tokens, translated.tokens),
+  };
 }
 
 const NO_INNER: CallPricing['inner'] = [];

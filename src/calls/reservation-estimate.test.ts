@@ -37,7 +37,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     hasAffinity: true,
     onClientAbort: null,
     routesByOperation: null,
-  routes: { chat: [], messages: [] },
+    routes: { chat: [], messages: [] },
     ...limits,
   };
 }

@@ -1,9 +1,9 @@
+import type { Principal } from '../accounting/accounts/principals.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Soon } from '../lib/soon.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
 import type { AnswerFacts } from '../protocols/translation/translated-request.ts';
-import type { Route } from '../providers/catalog/catalog.ts';
-import type { Call } from './call.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
 import type { RequestWorkers } from './request-workers.ts';
 import type { Translated } from './translated.ts';
 
@@ -19,6 +19,13 @@ export interface TranslatedInput {
   readonly added: readonly string[];
 }
 
+/** What a translation needs of the call. */
+interface AskedCall {
+  readonly principal: Principal;
+  readonly model: Pick<Model, 'id'>;
+  readonly clientInput: CallInput;
+}
+
 export type Translate = RequestWorkers['translate'];
 
 /**
@@ -26,7 +33,7 @@ export type Translate = RequestWorkers['translate'];
  * @throws GatewayError, or rejects with it: `invalidRequest` if the protocol of the provider cannot express the request, `overloaded`
  */
 export function translateFor(
-  { principal, model, clientInput }: Call,
+  { principal, model, clientInput }: AskedCall,
   route: Route,
   translate: Translate,
 ): Soon<TranslatedInput> {

@@ -30,7 +30,9 @@ export const dialect = section({
     .describe('Chat: the field with the output limit. Default: `max_tokens`.'),
   takes: listOf('names of fields', text)
     .optional()
-    .describe('Optional fields that the provider accepts, such as `user`, `seed`, `prompt_cache_key` or `json_schema`.'),
+    .describe(
+      'Optional fields that the provider accepts, such as `user`, `seed`, `prompt_cache_key` or `json_schema`.',
+    ),
   drops: listOf('names of fields', text).optional().describe('Fields that the model rejects, such as `temperature`.'),
 });
 

@@ -145,8 +145,12 @@ const route = section({
     .describe('Share of calls among routes of the same priority. 0 takes the route out of service.'),
   translate: listOf('at least one operation', oneOf(clientFormNames), 1)
     .optional()
-    .describe('Operations whose requests are translated for the provider. Other routes are tried first (`docs/translation.md`).'),
-  dialect: dialect.optional().describe('How translated requests are written for this model. Replaces keys of the provider.'),
+    .describe(
+      'Operations whose requests are translated for the provider. Other routes are tried first (`docs/translation.md`).',
+    ),
+  dialect: dialect
+    .optional()
+    .describe('How translated requests are written for this model. Replaces keys of the provider.'),
   cost: cost
     .optional()
     .describe(

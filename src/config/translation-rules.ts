@@ -33,13 +33,23 @@ export function translationBreaches({ id, operations, hasOutputLimit, routes }: 
       const path: Path = ['models', id, 'routes', index, 'translate', place];
       const form = providerFormOf(operation, route.protocol);
       if (form === null) {
-        return [{ path, message: `Requests of "${operation}" cannot be translated for a provider of the protocol "${route.protocol}".` }];
+        return [
+          {
+            path,
+            message: `Requests of "${operation}" cannot be translated for a provider of the protocol "${route.protocol}".`,
+          },
+        ];
       }
       if (!operations.includes(operation)) {
         return [{ path, message: `Add "${operation}" to the operations of the model.` }];
       }
       if (form === 'messages' && !hasOutputLimit) {
-        return [{ path, message: 'The model needs "maxOutputTokens", because the messages protocol requires an output limit.' }];
+        return [
+          {
+            path,
+            message: 'The model needs "maxOutputTokens", because the messages protocol requires an output limit.',
+          },
+        ];
       }
       return [];
     }),

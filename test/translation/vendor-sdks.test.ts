@@ -54,7 +54,9 @@ const CHAT_STREAM = [
   chunk({ content: 'both “files”.' }),
   chunk({ tool_calls: [{ index: 0, id: 'call_a', type: 'function', function: { name: 'read', arguments: '' } }] }),
   chunk({ tool_calls: [{ index: 0, function: { arguments: '{"path":"a' } }] }),
-  chunk({ tool_calls: [{ index: 1, id: 'call_b', type: 'function', function: { name: 'read', arguments: '{"path":' } }] }),
+  chunk({
+    tool_calls: [{ index: 1, id: 'call_b', type: 'function', function: { name: 'read', arguments: '{"path":' } }],
+  }),
   chunk({ tool_calls: [{ index: 0, function: { arguments: '.ts","big":9007199254740993}' } }] }),
   chunk({ tool_calls: [{ index: 1, function: { arguments: '"b.ts"}' } }] }),
   chunk({}, 'tool_calls'),
@@ -75,7 +77,11 @@ const CHAT_WHOLE = {
         content: 'I read both “files”.',
         reasoning_content: 'Let me look.',
         tool_calls: [
-          { id: 'call_a', type: 'function', function: { name: 'read', arguments: '{"path":"a.ts","big":9007199254740993}' } },
+          {
+            id: 'call_a',
+            type: 'function',
+            function: { name: 'read', arguments: '{"path":"a.ts","big":9007199254740993}' },
+          },
           { id: 'call_b', type: 'function', function: { name: 'read', arguments: '{"path":"b.ts"}' } },
         ],
       },
@@ -100,10 +106,13 @@ const MESSAGES_WHOLE = {
   usage: MESSAGES_USAGE,
 };
 
-const event = (type: string, members: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+const event = (type: string, members: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 
 const MESSAGES_STREAM = [
-  event('message_start', { message: { ...MESSAGES_WHOLE, content: [], stop_reason: null, usage: { ...MESSAGES_USAGE, output_tokens: 1 } } }),
+  event('message_start', {
+    message: { ...MESSAGES_WHOLE, content: [], stop_reason: null, usage: { ...MESSAGES_USAGE, output_tokens: 1 } },
+  }),
   event('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }),
   event('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'Let me look.' } }),
   event('content_block_delta', { index: 0, delta: { type: 'signature_delta', signature: 'c2lnbmVk' } }),
@@ -113,7 +122,10 @@ const MESSAGES_STREAM = [
   event('content_block_delta', { index: 1, delta: { type: 'text_delta', text: 'I read ' } }),
   event('content_block_delta', { index: 1, delta: { type: 'text_delta', text: '“it”.' } }),
   event('content_block_stop', { index: 1 }),
-  event('content_block_start', { index: 2, content_block: { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} } }),
+  event('content_block_start', {
+    index: 2,
+    content_block: { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} },
+  }),
   event('content_block_delta', { index: 2, delta: { type: 'input_json_delta', partial_json: '{"path":' } }),
   event('content_block_delta', { index: 2, delta: { type: 'input_json_delta', partial_json: '"a.ts"}' } }),
   event('content_block_stop', { index: 2 }),
@@ -188,7 +200,8 @@ describe('the SDKs of the vendors with translated models', () => {
       const answer = await (isStream ? responses.stream(request).finalResponse() : responses.create(request));
       assert.deepEqual(
         answer.output.map((item) => {
-          if (item.type === 'message') return item.content.map((part) => (part.type === 'output_text' ? part.text : ''));
+          if (item.type === 'message')
+            return item.content.map((part) => (part.type === 'output_text' ? part.text : ''));
           if (item.type === 'function_call') return [item.call_id, item.name, item.arguments];
           return item.type === 'reasoning' ? item.summary.map(({ text }) => text) : [];
         }),
@@ -252,7 +265,11 @@ describe('the SDKs of the vendors with translated models', () => {
       assert.equal(answer.output_text, 'I read “it”.');
       await assertSpent(account, MESSAGES_COST);
       const result = { type: 'function_call_output' as const, call_id: 'toolu_1', output: 'done' };
-      gateway.provider.respond = json(200, { ...MESSAGES_WHOLE, content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn' });
+      gateway.provider.respond = json(200, {
+        ...MESSAGES_WHOLE,
+        content: [{ type: 'text', text: 'Done.' }],
+        stop_reason: 'end_turn',
+      });
       const second = await responses.create({
         ...request,
         input: [...request.input, ...(answer.output as never[]), result],

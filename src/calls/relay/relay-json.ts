@@ -4,8 +4,8 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
-import { translateWhole } from '../../protocols/translation/translated-answer.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
+import { translateWhole } from '../../protocols/translation/translated-answer.ts';
 import {
   Exchange,
   type ResponseReceiver,

@@ -15,8 +15,6 @@ import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/r
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
 import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { Call } from '../call.ts';
-import { neededWhole, StreamTranslation } from './stream-translation.ts';
-import { untranslatable } from './translated-error.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
 import type { EstimateDependencies } from './estimates.ts';
@@ -24,6 +22,8 @@ import { HeldBytes } from './held-bytes.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
+import { neededWhole, StreamTranslation } from './stream-translation.ts';
+import { untranslatable } from './translated-error.ts';
 
 /** If more bytes follow the terminal event, the provider's connection is closed and the stream is complete. */
 const BYTES_AFTER_END_MAX = 1024 * 1024;
@@ -122,7 +122,9 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
       const isCancelled = this.#clientAbort?.state === 'cancelled';
       const untranslated = this.#translated?.failure ?? null;
       if (untranslated !== null) failure = untranslatable(untranslated, this.requestId);
-      await (untranslated === null && this.#tap.isComplete(endedCleanly) ? this.#end.complete() : this.#end.breakOff(failure, isCancelled));
+      await (untranslated === null && this.#tap.isComplete(endedCleanly)
+        ? this.#end.complete()
+        : this.#end.breakOff(failure, isCancelled));
     } finally {
       this.#memory.over();
     }

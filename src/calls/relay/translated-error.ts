@@ -18,7 +18,15 @@ export function translatedError(error: GatewayError, { protocol }: Pick<Operatio
   const isTooLong = code === 'context_length_exceeded' || (status < 500 && CONTEXT_TOO_LONG.test(message));
   if (isTooLong && protocol.name === 'messages' && !message.startsWith(TOO_LONG)) message = `${TOO_LONG}: ${message}`;
   if (isTooLong && protocol.name !== 'messages') code = 'context_length_exceeded';
-  return new GatewayError(kind, { message, status, code, retry, headers, cause, ...(requestId !== null && { requestId }) });
+  return new GatewayError(kind, {
+    message,
+    status,
+    code,
+    retry,
+    headers,
+    cause,
+    ...(requestId !== null && { requestId }),
+  });
 }
 
 const TOO_LONG = 'prompt is too long';
@@ -26,5 +34,8 @@ const TOO_LONG = 'prompt is too long';
 /** The failure of a call whose answer cannot be translated. @throws other errors, which are faults of the gateway */
 export function untranslatable(error: unknown, requestId: string): UpstreamFailure {
   if (!(error instanceof AnswerError) && !(error instanceof JsonSyntaxError)) throw error;
-  return unusableSuccess(requestId, `The answer of the provider cannot be translated: ${error.message}. Nothing is charged.`);
+  return unusableSuccess(
+    requestId,
+    `The answer of the provider cannot be translated: ${error.message}. Nothing is charged.`,
+  );
 }

@@ -138,7 +138,8 @@ export class BlockSequence {
   }
 
   #checkWaiting(): void {
-    if (this.#waitingLength > WAITING_LENGTH_MAX) throw new AnswerError('too many parts of an answer wait for a tool call');
+    if (this.#waitingLength > WAITING_LENGTH_MAX)
+      throw new AnswerError('too many parts of an answer wait for a tool call');
   }
 
   #write({ of, text }: Piece): void {

@@ -1,5 +1,5 @@
-import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { scanJson } from '../../lib/json/json-scan.ts';
+import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { type AnswerBlocks, AnswerError, type EndReason } from './answer.ts';
 import { BlockSequence } from './block-sequence.ts';
 

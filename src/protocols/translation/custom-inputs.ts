@@ -8,12 +8,12 @@ import type { ToolNames } from './names.ts';
  */
 export class CustomInputs implements AnswerBlocks {
   readonly #blocks: AnswerBlocks;
-  readonly #names: ToolNames;
+  readonly #offered: ToolNames;
   #input: CustomInput | null = null;
 
   constructor(blocks: AnswerBlocks, names: ToolNames) {
     this.#blocks = blocks;
-    this.#names = names;
+    this.#offered = names;
   }
 
   begin(head: AnswerHead): void {
@@ -33,7 +33,7 @@ export class CustomInputs implements AnswerBlocks {
   }
 
   startCall(id: string, name: string): void {
-    if (this.#names.find(name)?.form === 'custom') this.#input = new CustomInput();
+    if (this.#offered.find(name)?.form === 'custom') this.#input = new CustomInput();
     this.#blocks.startCall(id, name);
   }
 

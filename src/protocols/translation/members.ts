@@ -1,4 +1,4 @@
-import { JsonSlice } from '../../lib/json/json-slice.ts';
+import type { JsonSlice } from '../../lib/json/json-slice.ts';
 import type { RawJson, RawText } from './conversation.ts';
 import type { TranslationNotes } from './notes.ts';
 

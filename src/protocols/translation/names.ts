@@ -51,5 +51,7 @@ const ENCODED = 'fgid_';
 export function providerCallId(id: string): string {
   if (ACCEPTED_ID.test(id) && !id.startsWith(ENCODED)) return id;
   const encoded = Buffer.from(id).toString('base64url');
-  return encoded.length <= 59 && encoded !== '' ? `${ENCODED}${encoded}` : `${ENCODED}h_${hash('sha256', id, 'base64url')}`;
+  return encoded.length <= 59 && encoded !== ''
+    ? `${ENCODED}${encoded}`
+    : `${ENCODED}h_${hash('sha256', id, 'base64url')}`;
 }

@@ -50,7 +50,8 @@ export function orderTurns(turns: readonly Turn[], notes: TranslationNotes): rea
       }
       for (const block of blocks) {
         if (block.kind === 'call') last.calls.push(block);
-        else if (block.kind === 'result') notes.refuse(block.path, 'is the result of a call in a turn of the assistant');
+        else if (block.kind === 'result')
+          notes.refuse(block.path, 'is the result of a call in a turn of the assistant');
         else last.blocks.push(block);
       }
       continue;

@@ -2,8 +2,9 @@ import type { Conversation } from './conversation.ts';
 import type { TranslationNotes } from './notes.ts';
 
 export interface ProviderTool {
-  /** Path with the kind of the tool, such as `tools[8](web_search)`. */
   readonly path: string;
+  /** Kind of the tool, such as `web_search`; empty if the path says it. */
+  readonly kind: string;
   readonly name: string;
 }
 
@@ -22,9 +23,7 @@ export function providerRuns(
   const isForced = toolChoice?.type === 'tool' && tools.some(({ name }) => name === toolChoice.name);
   if (isForced) notes.refuse('tool_choice', `forces the tool "${toolChoice.name}", which only some providers run`);
   if (others.length === 0) {
-    notes.refuse(first.path.replace(KIND, ''), `offers the tool "${first.name}", which only some providers run`);
+    notes.refuse(first.path, `offers the tool "${first.name}", which only some providers run`);
   }
-  for (const { path } of tools) notes.leaveOut(path);
+  for (const { path, kind } of tools) notes.leaveOut(kind === '' ? path : `${path}(${kind})`);
 }
-
-const KIND = /\([^)]*\)$/;

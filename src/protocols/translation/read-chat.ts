@@ -146,7 +146,7 @@ function readTools(
     const type = tool.text('type') ?? 'function';
     if (type !== 'function' && type !== 'custom') {
       if (toolRule(type)?.runs === 'client') tool.refuse('type', `names the tool ${JSON.stringify(type)}`);
-      ofProvider.push({ path: `${tool.path}(${toolFamily(type)})`, name: type });
+      ofProvider.push({ path: tool.path, kind: toolFamily(type), name: type });
       continue;
     }
     const cache = tool.raw('cache_control');
@@ -165,7 +165,8 @@ function readTools(
     made.leaveOutRest();
     tool.leaveOutRest();
   }
-  if (top.take('web_search_options') !== null) ofProvider.push({ path: 'web_search_options', name: 'web_search' });
+  if (top.take('web_search_options') !== null)
+    ofProvider.push({ path: 'web_search_options', kind: '', name: 'web_search' });
   return { offered, ofProvider };
 }
 
@@ -217,7 +218,9 @@ function readPart(part: ReadMembers): readonly (TextBlock | MediaBlock)[] {
       const image = part.take('image_url');
       part.leaveOutRest();
       if (image?.kind === 'string') {
-        return [{ kind: 'media', type: 'image', source: sourceOf(image.rawText!), name: null, detail: null, cache, path }];
+        return [
+          { kind: 'media', type: 'image', source: sourceOf(image.rawText!), name: null, detail: null, cache, path },
+        ];
       }
       const members = image?.members();
       const url = members?.get('url')?.rawText ?? part.refuse('image_url.url', 'is missing');
@@ -226,7 +229,8 @@ function readPart(part: ReadMembers): readonly (TextBlock | MediaBlock)[] {
     }
     case 'file': {
       const file = part.object('file') ?? part.refuse('file', 'is missing');
-      const data = file.rawText('file_data') ?? file.refuse('file_data', 'is missing, and a file by its id belongs to one vendor');
+      const data =
+        file.rawText('file_data') ?? file.refuse('file_data', 'is missing, and a file by its id belongs to one vendor');
       const name = file.rawText('filename');
       file.leaveOutRest();
       part.leaveOutRest();

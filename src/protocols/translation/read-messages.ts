@@ -285,7 +285,7 @@ function readTools(top: ReadMembers, notes: TranslationNotes): ReadTools {
     const name = tool.text('name');
     if (type !== null && type !== 'custom') {
       if (toolRule(type)?.runs !== 'provider') tool.refuse('type', `names the tool ${JSON.stringify(type)}`);
-      ofProvider.push({ path: `${tool.path}(${toolFamily(type)})`, name: name ?? type });
+      ofProvider.push({ path: tool.path, kind: toolFamily(type), name: name ?? type });
       continue;
     }
     if (name === null) return tool.refuse('name', 'is missing');
@@ -298,7 +298,7 @@ function readTools(top: ReadMembers, notes: TranslationNotes): ReadTools {
     offered.push({ form: 'function', name, namespace: null, description, schema, format: null, strict, cache, path });
   }
   for (const [index] of top.items('mcp_servers').entries()) {
-    ofProvider.push({ path: `mcp_servers[${index}]`, name: 'mcp' });
+    ofProvider.push({ path: `mcp_servers[${index}]`, kind: '', name: 'mcp' });
   }
   return { offered, ofProvider };
 }

@@ -66,7 +66,9 @@ const ROLES = { user: 'user', system: 'system', developer: 'system', assistant: 
 
 function readMessage(item: ReadMembers, notes: TranslationNotes): Turn {
   const named = item.requiredText('role');
-  const role = Object.hasOwn(ROLES, named) ? ROLES[named as keyof typeof ROLES] : item.refuse('role', 'is no known role');
+  const role = Object.hasOwn(ROLES, named)
+    ? ROLES[named as keyof typeof ROLES]
+    : item.refuse('role', 'is no known role');
   const content = item.take('content');
   const path = item.pathOf('content');
   item.take('phase');
@@ -104,13 +106,16 @@ function readContentPart(type: string, part: ReadMembers): readonly (TextBlock |
       return [{ kind: 'text', text, cache: null }];
     }
     case 'input_image': {
-      const url = part.rawText('image_url') ?? part.refuse('image_url', 'is missing, and a file by its id belongs to one vendor');
+      const url =
+        part.rawText('image_url') ?? part.refuse('image_url', 'is missing, and a file by its id belongs to one vendor');
       const detail = part.raw('detail');
       part.leaveOutRest();
       return [{ kind: 'media', type: 'image', source: sourceOf(url), name: null, detail, cache: null, path }];
     }
     case 'input_file': {
-      const data = part.rawText('file_data') ?? part.refuse('file_data', 'is missing, and a file by its id or URL belongs to one vendor');
+      const data =
+        part.rawText('file_data') ??
+        part.refuse('file_data', 'is missing, and a file by its id or URL belongs to one vendor');
       const name = part.rawText('filename');
       const file = pdfOf(data, { name, cache: null, path }, part);
       part.leaveOutRest();
@@ -137,7 +142,16 @@ function readCall(item: ReadMembers, { form, input: member }: { form: ToolForm; 
   const input = item.take(member);
   item.take('execution');
   item.leaveOutRest();
-  return { kind: 'call', id, form, name, namespace, input: input?.text ?? input?.raw ?? '', cache: null, path: item.path };
+  return {
+    kind: 'call',
+    id,
+    form,
+    name,
+    namespace,
+    input: input?.text ?? input?.raw ?? '',
+    cache: null,
+    path: item.path,
+  };
 }
 
 function readResult(item: ReadMembers, member: string, notes: TranslationNotes): ResultBlock {

@@ -1,5 +1,5 @@
-import { toolFamily, toolRule } from '../tools.ts';
 import type { JsonSlice } from '../../lib/json/json-slice.ts';
+import { toolFamily, toolRule } from '../tools.ts';
 import type { Tool } from './conversation.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
@@ -28,7 +28,7 @@ export function readResponsesTools(top: ReadMembers, notes: TranslationNotes): R
     else if (type === 'local_shell') offered.push(shellTool(tool.path));
     else if (type === 'tool_search' && tool.text('execution') === 'client') offered.push(searchTool(tool));
     else if (toolRule(type)?.runs === 'client') tool.refuse('type', `names the tool ${JSON.stringify(type)}`);
-    else ofProvider.push({ path: `${tool.path}(${toolFamily(type)})`, name: type });
+    else ofProvider.push({ path: tool.path, kind: toolFamily(type), name: type });
   }
   return { offered, ofProvider };
 }

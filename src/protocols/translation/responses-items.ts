@@ -8,7 +8,14 @@ import { argumentsObject } from './write-messages-answer.ts';
 import { WrittenObject } from './written-object.ts';
 
 /** An item of `output`: its type, and the beginning of its id. */
-const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', custom_tool_call: 'ctc', local_shell_call: 'lsh', tool_search_call: 'tsc' } as const;
+const PREFIXES = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  local_shell_call: 'lsh',
+  tool_search_call: 'tsc',
+} as const;
 export type ItemType = keyof typeof PREFIXES;
 
 export interface Item {
@@ -23,7 +30,12 @@ const CALL_TYPES = {
   search: 'tool_search_call',
 } as const;
 
-export function itemOf(block: Pick<CollectedBlock, 'kind' | 'call'>, index: number, responseId: string, names: ToolNames): Item {
+export function itemOf(
+  block: Pick<CollectedBlock, 'kind' | 'call'>,
+  index: number,
+  responseId: string,
+  names: ToolNames,
+): Item {
   const type = typeOf(block, names);
   return { type, id: `${PREFIXES[type]}_${responseId.replace(RESPONSE_PREFIX, '')}_${index}` };
 }
@@ -45,7 +57,11 @@ interface WholeItem {
 }
 
 /** Writes an item; one that is in progress has no content yet. */
-export function writeItem({ type, id }: Item, { block, carrier, isShown, status }: WholeItem, names: ToolNames): RawJson {
+export function writeItem(
+  { type, id }: Item,
+  { block, carrier, isShown, status }: WholeItem,
+  names: ToolNames,
+): RawJson {
   const { kind, call, text } = block;
   const isNew = status === 'in_progress';
   const item = new WrittenObject();

@@ -19,9 +19,9 @@ const FINISH_REASONS: Readonly<Record<EndReason, string>> = {
 /** Writes an answer as the event stream of a chat client. */
 export class ChatStreamWriter implements AnswerBlocks, StreamWriter {
   readonly #terms: AnswerTerms;
-  readonly #names: ToolNames;
+  readonly #offered: ToolNames;
   readonly #reasoning = new KeptReasoning();
-  #written = '';
+  #events = '';
   #head = '';
   #calls = -1;
   #open: 'content' | 'refusal' | 'reasoning_content' | 'call' = 'content';
@@ -30,12 +30,12 @@ export class ChatStreamWriter implements AnswerBlocks, StreamWriter {
 
   constructor(terms: AnswerTerms, names: ToolNames) {
     this.#terms = terms;
-    this.#names = names;
+    this.#offered = names;
   }
 
   take(): string {
-    const written = this.#written;
-    this.#written = '';
+    const written = this.#events;
+    this.#events = '';
     return written;
   }
 
@@ -59,7 +59,7 @@ export class ChatStreamWriter implements AnswerBlocks, StreamWriter {
   startCall(id: string, name: string): void {
     this.#open = 'call';
     this.#calls++;
-    const tool = this.#names.find(name);
+    const tool = this.#offered.find(name);
     this.#isCustom = tool?.form === 'custom';
     const shown = JSON.stringify(tool?.name ?? name);
     const made = this.#isCustom
@@ -99,7 +99,7 @@ export class ChatStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   #write(members: string): void {
-    this.#written += `data: {${this.#head},${members}}\n\n`;
+    this.#events += `data: {${this.#head},${members}}\n\n`;
   }
 }
 
@@ -111,7 +111,8 @@ export function wholeChatAnswer(
   usage: ShownUsage | null,
 ): string {
   const message = new WrittenObject();
-  const joined = (kind: string): RawText => blocks.flatMap((block) => (block.kind === kind ? [block.text] : [])).join('');
+  const joined = (kind: string): RawText =>
+    blocks.flatMap((block) => (block.kind === kind ? [block.text] : [])).join('');
   const text = joined('text');
   const refusal = joined('refusal');
   message.add('role', '"assistant"');

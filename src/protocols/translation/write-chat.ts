@@ -110,7 +110,8 @@ function writeTools(
 
 const NO_SCHEMA = '{"type":"object","properties":{}}';
 /** Arguments of a custom tool, which takes any text. */
-const TEXT_SCHEMA = '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
+const TEXT_SCHEMA =
+  '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
 
 function writeTool(tool: Tool, takes: ReadonlySet<string>, notes: TranslationNotes): string {
   const written = new WrittenObject();
@@ -136,7 +137,8 @@ export function toolDescription({ form, description, format }: Tool): RawText | 
 function writeToolChoice(choice: ToolChoice, tools: readonly Tool[], notes: TranslationNotes): RawJson {
   if (choice.type !== 'tool') return JSON.stringify(choice.type);
   const tool = tools.find(({ name }) => name === choice.name);
-  if (tool === undefined) return notes.refuse('tool_choice', `names the tool "${choice.name}", which the request does not offer`);
+  if (tool === undefined)
+    return notes.refuse('tool_choice', `names the tool "${choice.name}", which the request does not offer`);
   return `{"type":"function","function":{"name":${JSON.stringify(providerToolName(tool))}}}`;
 }
 
@@ -216,7 +218,11 @@ class MessageWriter {
     if (isError) {
       const [first] = shown;
       const isText = first?.kind === 'text';
-      const words: TextBlock = { kind: 'text', text: isText ? `Error: ${first.text}` : 'Error', cache: isText ? first.cache : null };
+      const words: TextBlock = {
+        kind: 'text',
+        text: isText ? `Error: ${first.text}` : 'Error',
+        cache: isText ? first.cache : null,
+      };
       shown.splice(0, isText ? 1 : 0, words);
     }
     this.messages.push(`{"role":"tool","tool_call_id":${JSON.stringify(callId)},"content":${this.#content(shown)}}`);
@@ -237,7 +243,8 @@ class MessageWriter {
   /** Writes blocks as one string; as a list of parts if one of them is no text, or has a `cache_control` that the provider takes. */
   #content(blocks: readonly (TextBlock | MediaBlock)[], separator = '\\n'): RawJson {
     const takesCache = this.#target.dialect.takes.has('cache_control');
-    if (!takesCache && blocks.some(({ cache }) => cache !== null)) this.#notes.leaveOut('messages[].content[].cache_control');
+    if (!takesCache && blocks.some(({ cache }) => cache !== null))
+      this.#notes.leaveOut('messages[].content[].cache_control');
     const filled = blocks.filter((block) => block.kind !== 'text' || block.text !== '');
     if (filled.every((block) => block.kind === 'text' && (!takesCache || block.cache === null))) {
       return `"${filled.map((block) => (block.kind === 'text' ? block.text : '')).join(separator)}"`;

@@ -1,8 +1,8 @@
 import type { AnswerBlocks, AnswerHead, EndReason, OpaqueReasoning } from './answer.ts';
-import type { RawText } from './conversation.ts';
-import type { ToolNames } from './names.ts';
 import type { AnswerTerms, StreamWriter } from './answer-terms.ts';
 import type { CollectedAnswer, CollectedBlock } from './collected-answer.ts';
+import type { RawText } from './conversation.ts';
+import type { ToolNames } from './names.ts';
 import { KeptReasoning } from './reasoning-carrier.ts';
 import { messagesUsage, type ShownUsage } from './shown-usage.ts';
 
@@ -17,8 +17,8 @@ const STOP_REASONS: Readonly<Record<EndReason, string>> = {
 /** Writes an answer as the event stream of a messages client. */
 export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
   readonly #terms: AnswerTerms;
-  readonly #names: ToolNames;
-  #written = '';
+  readonly #offered: ToolNames;
+  #events = '';
   #index = -1;
   #open: 'text' | 'thinking' | 'call' = 'text';
   readonly #reasoning = new KeptReasoning();
@@ -26,12 +26,12 @@ export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
 
   constructor(terms: AnswerTerms, names: ToolNames) {
     this.#terms = terms;
-    this.#names = names;
+    this.#offered = names;
   }
 
   take(): string {
-    const written = this.#written;
-    this.#written = '';
+    const written = this.#events;
+    this.#events = '';
     return written;
   }
 
@@ -58,7 +58,7 @@ export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   startCall(id: string, name: string): void {
-    const tool = this.#names.find(name);
+    const tool = this.#offered.find(name);
     const shown = JSON.stringify(tool?.name ?? name);
     this.#start('call', `{"type":"tool_use","id":${JSON.stringify(id)},"name":${shown},"input":{}}`);
   }
@@ -69,7 +69,7 @@ export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
       return;
     }
     const delta = DELTAS[this.#open];
-    this.#written += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${delta}"${text}"}}\n\n`;
+    this.#events += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${delta}"${text}"}}\n\n`;
   }
 
   stop(opaque: OpaqueReasoning | null): void {
@@ -104,7 +104,7 @@ export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   #event(type: string, members: string): void {
-    this.#written += `event: ${type}\ndata: {"type":"${type}"${members === '' ? '' : ','}${members}}\n\n`;
+    this.#events += `event: ${type}\ndata: {"type":"${type}"${members === '' ? '' : ','}${members}}\n\n`;
   }
 }
 

@@ -31,7 +31,11 @@ export interface MessagesTarget {
  * Writes the body for a messages provider. The messages come last, so that a longer conversation begins with the bytes of the shorter one.
  * @throws GatewayError `invalidRequest` with the client's member if messages cannot express content or a guarantee
  */
-export function writeMessagesRequest(conversation: Conversation, target: MessagesTarget, notes: TranslationNotes): string {
+export function writeMessagesRequest(
+  conversation: Conversation,
+  target: MessagesTarget,
+  notes: TranslationNotes,
+): string {
   const { dialect, outputTokensMax } = target;
   const { settings, system, tools, isStream } = conversation;
   const body = new WrittenObject();
@@ -106,7 +110,8 @@ function writeHints(
 }
 
 const NO_SCHEMA = '{"type":"object","properties":{}}';
-const TEXT_SCHEMA = '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
+const TEXT_SCHEMA =
+  '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
 
 function writeTools(
   body: WrittenObject,
@@ -156,7 +161,12 @@ function writeTurn(turn: OrderedTurn, target: MessagesTarget, notes: Translation
   const blocks = turn.blocks.filter((block) => block.kind !== 'text' || block.text !== '');
   if (blocks.length === 0) return [];
   const role = turn.role === 'system' ? target.dialect.laterSystem : 'user';
-  return [message(role, blocks.map((block) => writeBlock(block)))];
+  return [
+    message(
+      role,
+      blocks.map((block) => writeBlock(block)),
+    ),
+  ];
 }
 
 function writeAssistant(
@@ -181,7 +191,11 @@ function message(role: string, content: readonly string[]): string {
 }
 
 /** Restores the provider's own blocks. What another provider wrote is left out, because only its maker accepts it. */
-function writeReasoning({ text, carrier }: ReasoningBlock, target: MessagesTarget, notes: TranslationNotes): readonly string[] {
+function writeReasoning(
+  { text, carrier }: ReasoningBlock,
+  target: MessagesTarget,
+  notes: TranslationNotes,
+): readonly string[] {
   const own = ownCarrier(carrier, target);
   if (own?.data !== undefined) return [`{"type":"redacted_thinking","data":${JSON.stringify(own.data)}}`];
   if (own?.signature !== undefined) {

@@ -29,11 +29,11 @@ const TEXT_EVENTS = {
 /** Writes an answer as the event stream of a responses client. */
 export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   readonly #terms: AnswerTerms;
-  readonly #names: ToolNames;
+  readonly #offered: ToolNames;
   readonly #reasoning = new KeptReasoning();
   readonly #output: RawJson[] = [];
   #outputLength = 0;
-  #written = '';
+  #events = '';
   #sequence = 0;
   #head: AnswerHead = { id: null, model: null };
   #id = '';
@@ -44,7 +44,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
 
   constructor(terms: AnswerTerms, names: ToolNames) {
     this.#terms = terms;
-    this.#names = names;
+    this.#offered = names;
   }
 
   /** Length of the output that is kept for the last event. */
@@ -53,8 +53,8 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   take(): string {
-    const written = this.#written;
-    this.#written = '';
+    const written = this.#events;
+    this.#events = '';
     return written;
   }
 
@@ -117,7 +117,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
     } else {
       this.#endText(kind, text, 'response.content_part.done', contentPart(kind === 'refusal', text));
     }
-    const item = writeItem(this.#item, { block, carrier, isShown: showsReasoning, status: 'completed' }, this.#names);
+    const item = writeItem(this.#item, { block, carrier, isShown: showsReasoning, status: 'completed' }, this.#offered);
     this.#output.push(item);
     this.#event('response.output_item.done', `"output_index":${this.#output.length - 1},"item":${item}`);
   }
@@ -135,9 +135,9 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   #start(block: Pick<CollectedBlock, 'kind' | 'call'>): void {
     this.#block = block;
     const index = this.#output.length;
-    this.#item = itemOf(block, index, this.#id, this.#names);
+    this.#item = itemOf(block, index, this.#id, this.#offered);
     const begun = { block: { ...block, text: '' }, carrier: null, isShown: false, status: 'in_progress' } as const;
-    const item = writeItem(this.#item, begun, this.#names);
+    const item = writeItem(this.#item, begun, this.#offered);
     this.#event('response.output_item.added', `"output_index":${index},"item":${item}`);
   }
 
@@ -164,7 +164,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   #event(type: string, members: string): void {
-    this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${members}}\n\n`;
+    this.#events += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${members}}\n\n`;
   }
 }
 

@@ -16,8 +16,8 @@ import { termPriceKeys } from '../../protocols/metering/service-terms.ts';
 import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
-import { compileRoutesByOperation, type RouteTranslation } from './translated-routes.ts';
 import { type AccountGroup, compileGroup, missingGroup } from './account-group.ts';
+import { compileRoutesByOperation, type RouteTranslation } from './translated-routes.ts';
 
 export interface Route {
   /** Identifies the route across configuration reloads, so that its health is kept. */

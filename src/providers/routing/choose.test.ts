@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Model, Route } from '../catalog/catalog.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
+import type { Model, Route } from '../catalog/catalog.ts';
 import { byChance, bySession, type Makers, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
 import type { DrainedRoutes } from './drains/drain.ts';
 
