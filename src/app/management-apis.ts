@@ -164,6 +164,7 @@ export class ManagementApis {
       priceSource: this.priceSource,
       webhooks: this.notices.webhooks,
       lowBalanceNano: this.notices.lowBalanceNano,
+      notify: orLogged(this.notices.notify, logger),
       drains: accounting.drains,
       ...createSealedSecretParts(pool, options.sealingKeys ?? (() => []), () => settings.current.config),
       testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
@@ -221,6 +222,14 @@ function ownersOf({
       return call && { accountId: call.accountId, userId: key?.userId ?? null };
     },
   };
+}
+
+/** Returns a function that sends a notice about a change that is made, so a failure must not fail its request. */
+function orLogged(notify: Notices['notify'], logger: Logger): Notices['notify'] {
+  return (notice) =>
+    notify(notice).catch((error: unknown) => {
+      logger.error({ err: error, kind: notice.kind }, 'failed to store a notice');
+    });
 }
 
 function logChange(logger: Logger): (change: ManagementChange) => void {

@@ -3,7 +3,7 @@ import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Config } from '../config/schema.ts';
-import type { PartitionedDatabases } from '../db/home-pools.ts';
+import type { DirectoryPool, PartitionedDatabases } from '../db/home-pools.ts';
 import type { BackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -172,6 +172,13 @@ export class Notices {
     await this.#dispatcher.stop();
     await this.#linkMailer.stop();
   }
+}
+
+/** Returns a function that stores notices, for a command. A running gateway sends them. */
+export function createLocalNotify(config: Config, directory: DirectoryPool, clock: Clock, ids: Ids): Notices['notify'] {
+  const store = createNoticeStore(directory);
+  const nextId = () => ids.next('ntc');
+  return (notice) => store.add([notice], { atMs: clock.nowMs(), nextId, hasMail: mailTerms(config) !== null });
 }
 
 /** Creates webhooks for a command. A running gateway sends the notices that it queues. */

@@ -24,6 +24,7 @@ export const EXPORTED_TABLES = [
   'subscription_requests',
   'plan_periods',
   'voucher_redemptions',
+  'invoice_requests',
   'continuation_keys',
   'stored_responses',
   'price_lists',
