@@ -29,12 +29,14 @@ import {
   section,
   sender,
   sizeBytes,
+  supportAddress,
   text,
   timezone,
   trueOrFalse,
   wholeNumber,
   wireName,
 } from './fields.ts';
+import { logo } from './logo.ts';
 import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
 import { priceSource } from './price-source-schema.ts';
@@ -227,6 +229,21 @@ const mail = section({
   from: sender.describe('Sender of mail.'),
 });
 
+/** What people see in place of the name Faregate (`docs/operations/branding.md`). */
+const branding = section({
+  name: name.optional().describe('Name on sign-in, in the header and title of pages, and in mails. Default: Faregate.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown next to the name.'),
+  supportAddress: supportAddress
+    .optional()
+    .describe('E-mail or https address for questions, shown below pages, with errors and in mails.'),
+});
+
+const consolePages = section({
+  pricing: trueOrFalse
+    .default(false)
+    .describe('Whether `/pricing` shows the listed models with their prices to everybody, without sign-in.'),
+});
+
 const routing = section({
   breaker: section({
     failures: wholeNumber(1, 1_000_000)
@@ -365,6 +382,8 @@ export const configSchema = section(
     people: people.prefault({}),
     notices: notices.prefault({}),
     mail: mail.optional(),
+    branding: branding.prefault({}),
+    console: consolePages.prefault({}),
     /** OpenID providers for signing in (`docs/openid-connect.md`). */
     oidc: named('OpenID provider names', oidcProvider).default({}),
     tracing: tracing.optional(),
