@@ -148,9 +148,11 @@ export class Notices {
   /** Mails a one-time link if mail is configured and the recipient has an address. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
-  readonly countMail: CountMail = async (accountId, email) => {
-    if (mailTerms(this.#settings.current.config) === null) return 0;
-    return this.#countSend(ratesOfMail('link', accountId, email), new Date(this.#databaseClock.nowMs()));
+  readonly hasMail = (): boolean => mailTerms(this.#settings.current.config) !== null;
+
+  readonly countMail: CountMail = async (accountId, email, kind = 'link') => {
+    if (!this.hasMail()) return 0;
+    return this.#countSend(ratesOfMail(kind, accountId, email), new Date(this.#databaseClock.nowMs()));
   };
 
   start(): void {

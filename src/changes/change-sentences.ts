@@ -287,6 +287,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
   'sessions.delete': signedOut,
   'password.replace': fixed('changed their own password', '修改自己的密码'),
+  'password-resets.create': fixed('asked for a link to reset a password', '申请重置密码的链接'),
   'links.use': linkUsed,
   'links.use.create': linkUsed,
   'identities.create': fixed('added sign-in by {issuer}', '添加登录方式 {issuer}'),

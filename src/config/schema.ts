@@ -144,6 +144,7 @@ const seller = section({
   name: name.describe('Name of the company.'),
   taxNumber: name.optional().describe('Tax number of the company.'),
   address: name.optional().describe('Address of the company.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown on statements and receipts.'),
 });
 
 const billing = section({

@@ -33,10 +33,10 @@ export type DeliverLink = (link: OneTimeLink) => void;
  * Counts a mail that an account causes (`null`: an operator). Returns 0 if the mail may be sent, otherwise the milliseconds to wait. Counts
  * nothing if mail is not configured.
  */
-export type CountMail = (accountId: string | null, email: string) => Promise<number>;
+export type CountMail = (accountId: string | null, email: string, kind?: 'link' | 'reset') => Promise<number>;
 
 interface OneTimeLinksDependencies {
-  readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
+  readonly links: Pick<LinkStore, 'insertForUser' | 'insertReset' | 'insertInvitation'>;
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
   readonly countMail: CountMail;
@@ -102,6 +102,19 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
       // If the limit is reached, no mail is sent: the response to the creator contains the link, too.
       if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
+      return link;
+    },
+    /**
+     * Creates a link for a user who forgot the password, and mails it. Earlier links stay valid: whoever knows the name could end them
+     * otherwise. Returns `null` if the user cannot have one, or got too many.
+     */
+    async resetByMail({ id, email }: { readonly id: string; readonly email: string }): Promise<OneTimeLink | null> {
+      if ((await countMail(null, email, 'reset')) > 0) return null;
+      const { stored, url } = begin('reset', { kind: 'visitor' });
+      if (!(await links.insertReset(id, email, stored))) return null;
+      const { createdBy, expiresAt } = stored;
+      const link = { kind: 'reset', url, expiresAt, email, name: null, accountName: null, createdBy } as const;
+      deliverLink(link);
       return link;
     },
     async invite(

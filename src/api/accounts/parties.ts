@@ -23,6 +23,6 @@ export async function partiesOf({ accounts, config }: PartiesDependencies, accou
 
 function sellerOf({ billing: { seller } }: Config): Parties['seller'] {
   if (seller === undefined) return null;
-  const { name, taxNumber = null, address = null } = seller;
-  return { name, taxNumber, address, logo: null };
+  const { name, taxNumber = null, address = null, logo = null } = seller;
+  return { name, taxNumber, address, logo };
 }
