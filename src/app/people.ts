@@ -64,7 +64,7 @@ export function createPeople(deps: PeopleDependencies): People {
   const oneTimeLinks = createOneTimeLinks({
     links,
     baseUrl: () => publicUrl() ?? deps.ownUrl(),
-    deliverLink: deps.deliverLink ?? (() => undefined),
+    deliverLink: deps.deliverLink ?? (() => false),
     countMail: deps.countMail ?? (async () => 0),
     clock,
     ids,

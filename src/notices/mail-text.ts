@@ -38,7 +38,7 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
           }
         : {
             subject: 'Your request for an invoice was refused',
-            text: `The invoice that your account requested for ${what}, ${of('amountYuan')} yuan, is not issued: ${of('note')}. You can request it again.`,
+            text: `The invoice that your account requested for ${what}, ${of('amountYuan')} yuan, is not issued. You can request it again. Reason: ${of('note')}`,
           };
     }
     case 'invoice.requested':

@@ -196,7 +196,6 @@ describe('papers of an account', { timeout: 120_000 }, () => {
       ['refused', refuse.note, null, 'tester'],
     );
     assert.equal((await request({ entryIds: [entry] })).status, 201);
-    mails.received.length = 0;
     await g.gateway.notices.settle();
     const told = mails.received.filter(({ to }) => to.includes(owner.email)).map(({ text }) => text);
     assert.ok(

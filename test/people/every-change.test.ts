@@ -61,7 +61,7 @@ describe('the responses of both APIs', () => {
         responseSchema === null ? [] : namesOfSigners(z.toJSONSchema(responseSchema)),
       ),
     );
-    assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy']);
+    assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy', 'requestedBy']);
   });
 });
 

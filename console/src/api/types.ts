@@ -70,7 +70,7 @@ export type NewVoucherBatch = { readonly id: string; readonly name: string; read
 
 export type OfferedPlan = { readonly id: string; readonly name: string; readonly fiveHourCalls: number; readonly weeklyCalls: number; readonly concurrency: number; readonly quotaTokens: number; readonly periodDays: number; readonly models: readonly string[]; readonly inputByteLimit: number; readonly outputTokenLimit: number };
 
-export type OneTimeLink = { readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+export type OneTimeLink = { readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
 
 export type OwnCall = { readonly id: string; readonly accountId: string; readonly keyId: string; readonly context: string; readonly operation: string; readonly model: string; readonly isStream: boolean; readonly status: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved'; readonly httpStatus: number | null; readonly errorCode: string | null; readonly requestId: string; readonly clientRequestId: string | null; readonly usage: { readonly source: 'observed' | 'estimated'; readonly inputTokens: number; readonly cachedInputTokens: number; readonly cacheWriteTokens: number; readonly cacheWrite1hTokens: number; readonly imageInputTokens: number; readonly audioInputTokens: number; readonly citationTokens: number; readonly outputTokens: number; readonly reasoningTokens: number; readonly imageOutputTokens: number; readonly audioOutputTokens: number; readonly separateReasoningTokens: number; readonly images: number; readonly searchUnits: number; readonly webSearches: number; readonly webFetches: number; readonly fileSearches: number; readonly codeExecutions: number; readonly containers: number; readonly otherToolUses: number } | null; readonly excessUsage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly toolUses?: number | undefined; readonly images?: number | undefined } | null; readonly doubtedUsage: readonly ('input' | 'output' | 'searchUnits')[]; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly priceFactorBasisPoints: number | null; readonly chargeYuan: Yuan | null; readonly refundedYuan: Yuan | null; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly startedAt: Instant; readonly endedAt: Instant; readonly durationMs: number; readonly firstByteMs: number | null; readonly innerModels: readonly ({ readonly model: string; readonly inputTokens: number; readonly outputTokens: number; readonly chargeYuan: Yuan; readonly usage: { readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined } | null; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } | null })[]; readonly refunds: readonly { readonly entryId: string; readonly amountYuan: Yuan; readonly at: Instant }[]; readonly resolution: { readonly action: 'charge' | 'count' | 'release'; readonly tokens?: number | undefined; readonly at: Instant } | null };
 
@@ -353,7 +353,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly email?: string | null | undefined; readonly role?: 'owner' | 'member' | undefined };
-    response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
   };
   /** Revoke an invitation. */
   'DELETE /account/v1/invitations/{id}': {
@@ -501,6 +501,20 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly token: string; readonly name?: string | undefined; readonly password?: string | undefined };
     response: WhoAmI;
+  };
+  /** Whether people who forgot their password can get a link by mail. */
+  'GET /account/v1/password-resets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly isAvailable: boolean };
+  };
+  /** Ask for a link by mail to choose a new password; the response is the same whether or not such a user exists. */
+  'POST /account/v1/password-resets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly user: string };
+    response: null;
   };
   /** List the OpenID providers at which people can sign in. */
   'GET /account/v1/oidc': {
@@ -976,7 +990,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly email?: string | null | undefined; readonly operatorRole?: 'operator' | 'auditor' | null | undefined; readonly memberships?: readonly ({ readonly accountId: string; readonly role: 'owner' | 'member' })[] | undefined };
-    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
   };
   /** List and search users. */
   'GET /admin/v1/users': {
