@@ -30,7 +30,7 @@ describe('papers of an account', { timeout: 120_000 }, () => {
     mails = await startMailServer();
     g = await startGateway({
       clock,
-      billing: `seller: { name: Acme Models, taxNumber: "91110000Y", address: "1 Mill Lane", logo: ${LOGO} }`,
+      billing: `seller: { name: Acme Models, taxNumber: "91110000Y", address: "1 Mill Road", logo: ${LOGO} }`,
       noticeSettings: `mail: { smtp: { host: 127.0.0.1, port: ${mails.port}, tls: none }, from: gateway@example.com }`,
     });
     g.provider.respond = chatResponse();
@@ -99,7 +99,7 @@ describe('papers of an account', { timeout: 120_000 }, () => {
       number: id,
       accountId,
       accountName: 'tester',
-      seller: { ...statement.seller, name: 'Acme Models', taxNumber: '91110000Y', address: '1 Mill Lane' },
+      seller: { ...statement.seller, name: 'Acme Models', taxNumber: '91110000Y', address: '1 Mill Road' },
       buyer: BUYER,
       amountYuan: '50',
       reference: 'transfer-7',
@@ -171,6 +171,7 @@ describe('papers of an account', { timeout: 120_000 }, () => {
   it('an operator closes a request once; after a refusal it can be made again', async () => {
     await enterBuyer();
     const id: string = (await request({ month: '2026-11' })).body.id;
+    clock.advance(1_000);
     const open = async () => (await g.admin('GET', `/invoice-requests?state=open&accountId=${accountId}`)).body.data;
     assert.deepEqual(
       (await open()).map((each: { id: string }) => each.id),

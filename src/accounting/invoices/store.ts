@@ -63,14 +63,14 @@ const lockAccount: Statement = {
   text: 'select id from accounts where id = $1 for no key update',
 };
 
-const STANDING = selection({
+const EARLIER = selection({
   id: orNull(textColumn('id')),
   open: bigintColumn('open'),
 });
 
 /** Selects an earlier request for the same month or one of the top-ups, and the number of open ones. Uses invoice_requests_by_account. */
-const selectStanding: Statement = {
-  name: 'invoices.select-standing',
+const selectEarlier: Statement = {
+  name: 'invoices.select-earlier',
   text: `select min(id) filter (where state <> 'refused' and (month = $2 or entry_ids && $3::text[])) as id,
   count(*) filter (where state = 'open') as open
 from invoice_requests where account_id = $1`,
@@ -113,9 +113,9 @@ export function createInvoiceStore(database: DirectoryPool) {
         const { id, accountId, month, entryIds, amountNano, buyer, requestedAt, requestedBy } = request;
         const entries = entryIds && toArray(entryIds);
         await transaction.query(lockAccount, [accountId]);
-        const standing = STANDING.first(await transaction.query(selectStanding, [accountId, month, entries]))!;
-        if (standing.id !== null) return 'requestedAlready';
-        if (standing.open >= OPEN_REQUESTS_MAX) return 'tooManyOpen';
+        const earlier = EARLIER.first(await transaction.query(selectEarlier, [accountId, month, entries]))!;
+        if (earlier.id !== null) return 'requestedAlready';
+        if (earlier.open >= OPEN_REQUESTS_MAX) return 'tooManyOpen';
         const values = [id, accountId, month, entries, amountNano, JSON.stringify(buyer), requestedAt, requestedBy];
         return REQUESTS.first(await transaction.query(insertRequest, values))!;
       }),

@@ -59,7 +59,7 @@ export function ownInvoiceEndpoints(dependencies: OwnInvoiceDependencies): Accou
         : [await sumOfMonth(accountId, month), 'month'];
     if (amount === 'not_a_top_up')
       throw unprocessable('entryIds: Only top-ups of this account can be invoiced.', param);
-    if (amount === 'nothing_to_invoice') throw unprocessable(`${param}: There is nothing to invoice.`, param);
+    if (amount === 'nothing_to_invoice') throw unprocessable('There is nothing to invoice.', param);
     return amount;
   }
 

@@ -1,6 +1,7 @@
 import { SimpleGrid, TextInput } from '@mantine/core';
 import type { Buyer } from '../../api/types.ts';
 import { ChangeForm } from '../../parts/forms/change-form.tsx';
+import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { textOrNull } from '../../parts/forms/number-text.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { Section } from '../../parts/section.tsx';
@@ -10,12 +11,14 @@ import { settingsTexts } from './own-texts.ts';
 /** The particulars of the buyer on statements, receipts and invoices. Without a company name there are none. */
 export function BuyerForm({ buyer }: { readonly buyer: Buyer | null }) {
   const text = useTexts(settingsTexts);
-  const [{ companyName, taxNumber, address, email }, field] = useDraft(() => ({
+  const stored = {
     companyName: buyer?.companyName ?? '',
     taxNumber: buyer?.taxNumber ?? '',
     address: buyer?.address ?? '',
     email: buyer?.email ?? '',
-  }));
+  };
+  const [draft, field] = useDraft(() => stored);
+  const { companyName, taxNumber, address, email } = draft;
   const name = companyName.trim();
   const entered =
     name === ''
@@ -26,7 +29,7 @@ export function BuyerForm({ buyer }: { readonly buyer: Buyer | null }) {
           address: textOrNull(address),
           email: textOrNull(email),
         };
-  const isChanged = JSON.stringify(entered) !== JSON.stringify(buyer);
+  const isChanged = Object.keys(changedMembers(stored, draft)).length > 0;
   return (
     <Section title={text.buyer} lead={text.buyerLead}>
       <ChangeForm

@@ -1,4 +1,4 @@
-import { Menu } from '@mantine/core';
+import { Group, Menu } from '@mantine/core';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { InvoiceRequest } from '../../api/types.ts';
@@ -42,7 +42,9 @@ export function InvoicesPage() {
   return (
     <Page lead={text.lead}>
       <Section>
-        <FilterSelect name="state" label={text.state} all={text.all} choices={text.states} />
+        <Group mb="md">
+          <FilterSelect name="state" label={text.state} all={text.all} choices={text.states} />
+        </Group>
         <ListTable
           label={usePageTitle()}
           list={list}

@@ -30,7 +30,10 @@ export function OwnInvoicesPage() {
     >
       {account?.role === 'owner' && !hasBuyer && (
         <Alert color="blue">
-          {text.buyerFirst} <Anchor href={hashOf('/settings')}>{text.toSettings}</Anchor>
+          {text.buyerFirst}{' '}
+          <Anchor href={hashOf('/settings')} underline="always">
+            {text.toSettings}
+          </Anchor>
         </Alert>
       )}
       <Section>

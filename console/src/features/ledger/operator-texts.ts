@@ -27,7 +27,7 @@ export const moneyTexts = pageTexts(
     amountHint: '负数为扣减，例如 -5。',
     memoHint: '管理员可在账本中看到。',
     reference: '付款参考号',
-    referenceHint: '例如银行转账流水号。账户可在账本与收据中看到。',
+    referenceHint: '例如银行转账单号。账户可在账本与收据中看到。',
     balanceNow: '当前余额',
     balanceThen: '操作后余额',
     done: (amount: string) => `当前余额为 ${amount}。`,

@@ -36,7 +36,10 @@ export function Paper({ parties: { accountName, seller, buyer }, isOwn, children
             <Party title={text.buyer} name={accountName} lines={[]} />
             {isOwn && (
               <DimmedText className="no-print">
-                {text.noBuyer} <Anchor href={hashOf('/settings')}>{text.toSettings}</Anchor>
+                {text.noBuyer}{' '}
+                <Anchor href={hashOf('/settings')} underline="always">
+                  {text.toSettings}
+                </Anchor>
               </DimmedText>
             )}
           </div>

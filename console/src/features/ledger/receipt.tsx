@@ -50,7 +50,7 @@ function ReceiptPage({ read, ledgerAt, isOwn }: ReceiptPageProps) {
       <ReadState read={read} />
       {receipt !== undefined && (
         <Paper parties={receipt} isOwn={isOwn}>
-          <Title order={2} size="h3">
+          <Title order={2} size="h3" className="print-only">
             {text.receipt}
           </Title>
           <Section title={text.topUp}>
