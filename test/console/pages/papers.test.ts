@@ -63,6 +63,9 @@ describe('papers and mails', { skip: withoutBrowser }, () => {
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
 
+    await page.reload();
+    await form.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+
     await console.go('#/ledger?kind=top_up');
     await page.getByText('transfer 2026-0042').waitFor();
     await page
@@ -100,6 +103,9 @@ describe('papers and mails', { skip: withoutBrowser }, () => {
       await page.emulateMedia({ media: 'print' });
       assert.equal(await page.getByText('Acme Models').isVisible(), true);
       assert.equal(await page.locator('.no-print').first().isVisible(), false);
+      // A4 is narrower than the width below which lists are cards on the screen.
+      await page.setViewportSize({ width: 680, height: 960 });
+      await page.locator('.paper table').first().waitFor();
     }
   });
 
