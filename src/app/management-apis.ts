@@ -88,13 +88,20 @@ export class ManagementApis {
       deps;
     const { directory } = databases;
     const { databaseClock, adminPools } = accounting;
-    this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
+    const gatewayUrl = () => ownUrl(app, settings.current.config.server);
+    this.notices = new Notices({
+      ...deps,
+      databaseClock,
+      adminPools,
+      publicUrl: () => settings.current.config.server.publicUrl ?? gatewayUrl(),
+      options: options.notices ?? {},
+    });
     this.notices.start();
     const people = createPeople({
       ...deps,
       directory,
       config: () => settings.current.config,
-      ownUrl: () => ownUrl(app, settings.current.config.server),
+      ownUrl: gatewayUrl,
       deliverLink: this.notices.deliverLink,
       countMail: this.notices.countMail,
     });
