@@ -90,7 +90,14 @@ export class ManagementApis {
       deps;
     const { directory } = databases;
     const { databaseClock, adminPools } = accounting;
-    this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
+    const gatewayUrl = () => ownUrl(app, settings.current.config.server);
+    this.notices = new Notices({
+      ...deps,
+      databaseClock,
+      adminPools,
+      publicUrl: () => settings.current.config.server.publicUrl ?? gatewayUrl(),
+      options: options.notices ?? {},
+    });
     this.notices.start();
     const pool = requestPool(directory.pool('admin'));
     const changes = createChangesStore(pool);
@@ -99,7 +106,7 @@ export class ManagementApis {
       ...deps,
       directory,
       config: () => settings.current.config,
-      ownUrl: () => ownUrl(app, settings.current.config.server),
+      ownUrl: gatewayUrl,
       deliverLink: this.notices.deliverLink,
       countMail: this.notices.countMail,
       hasMail: this.notices.hasMail,

@@ -46,6 +46,8 @@ interface NoticesDependencies {
   readonly health: RouteHealth;
   readonly catalog: Pick<NodeCatalog, 'follower'>;
   readonly nodeId: string;
+  /** Address of the gateway for people. */
+  readonly publicUrl: () => string;
   readonly clock: Clock;
   /** This node's estimate of the database's clock. */
   readonly databaseClock: Clock;
@@ -88,8 +90,9 @@ export class Notices {
         this.#countSend(ratesOfMail('notice', accountId, address), new Date(nowMs)),
       sendMail() {
         const terms = mail();
-        return terms === null ? null : createMailSender(terms);
+        return terms === null ? null : createMailSender(terms, config().notices.language, deps.publicUrl());
       },
+      messageTerms: () => ({ language: config().notices.language, consoleUrl: deps.publicUrl() }),
       clock: databaseClock,
       ids,
       randomSource: Math.random,
@@ -134,7 +137,7 @@ export class Notices {
       createAccountFinder({
         ...found,
         accounts: createAccountNoticeStore(partition.pool('notices'), number),
-        terms: () => accountTerms(settings.current),
+        terms: (nowMs) => accountTerms(settings.current, nowMs),
         logger: databases.partitions.length > 1 ? loggerWith(logger, { partition: number }) : logger,
       }),
     );

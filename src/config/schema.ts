@@ -207,7 +207,17 @@ const notices = section(
       ),
     planPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
       .default([80, 100])
-      .describe('Notifies the subscriber of a plan when these percentages of its quota are used.'),
+      .describe(
+        "Notifies the subscriber of a plan when these percentages of the period's tokens, the week's calls, or the calls of five hours are used.",
+      ),
+    budgetPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
+      .default([80, 100])
+      .describe(
+        'Notifies owners, members and the owners of keys when these percentages of a budget or of the daily spend cap are used. `[]`: no such notices.',
+      ),
+    language: oneOf(['en', 'zh'])
+      .default('en')
+      .describe('Language of notices by mail, and to messengers whose endpoint has no language of its own.'),
     routeDownAfter: durationMs.default(60_000).describe('Notifies operators when a route was down for this long.'),
     allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange)
       .default([])

@@ -133,8 +133,14 @@ people:
 notices:
   # Notifies accounts without their own threshold when their balance falls below this. Default: no notice.
   # lowBalanceYuan: "10"
-  # Notifies the subscriber of a plan when these percentages of the period's tokens or the week's calls are used.
+  # Notifies the subscriber of a plan when these percentages of the period's tokens, the week's calls or the calls of
+  # five hours are used.
   #planPercents: [80, 100]
+  # Notifies owners, members and the owners of keys when these percentages of a budget or of the daily spend cap are
+  # used.
+  #budgetPercents: [80, 100]
+  # Language of notices by mail and to messengers: en or zh.
+  #language: en
   # Notifies operators when a route was down for this long.
   #routeDownAfter: 1m
   # Webhooks reach the public internet by https. These networks are allowed too, also by http: [10.1.0.0/16]

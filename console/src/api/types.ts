@@ -144,15 +144,17 @@ export type Subscription = { readonly id: string; readonly accountId: string; re
 
 export type UsageGroup = { readonly accountId?: string | null | undefined; readonly keyId?: string | null | undefined; readonly groupId?: string | null | undefined; readonly month?: string | null | undefined; readonly day?: string | null | undefined; readonly model?: string | null | undefined; readonly provider?: string | null | undefined; readonly status?: string | null | undefined; readonly context?: string | null | undefined; readonly accountName?: string | null | undefined; readonly keyName?: string | null | undefined; readonly keyPrefix?: string | null | undefined; readonly calls: number; readonly chargeYuan: Yuan; readonly refundYuan: Yuan; readonly netChargeYuan: Yuan; readonly planRevenueYuan: Yuan | null; readonly costYuan: Yuan; readonly planCostYuan: Yuan; readonly marginYuan: Yuan | null; readonly balanceMarginYuan: Yuan | null; readonly planMarginYuan: Yuan | null; readonly marginBasisPoints: number | null; readonly balanceMarginBasisPoints: number | null; readonly planMarginBasisPoints: number | null; readonly costedNetChargeYuan: Yuan; readonly costedMarginYuan: Yuan; readonly costedMarginBasisPoints: number | null; readonly callsWithoutCost: number; readonly heldYuan: Yuan; readonly usage: { readonly [name: string]: number } };
 
+export type UsedBudget = { readonly scope: 'key' | 'member'; readonly ownerId: string; readonly name: string; readonly prefix: string | null; readonly model: string | null; readonly period: 'day' | 'week' | 'month' | 'total'; readonly usedYuan: Yuan; readonly limitYuan: Yuan; readonly percent: number; readonly resetsAt: Instant | null };
+
 export type User = { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null };
 
 export type VoucherBatch = { readonly id: string; readonly name: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly count: number; readonly redeemedCount: number; readonly expiresAt: Instant | null; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly canceledAt: Instant | null };
 
 export type VoucherRedemption = { readonly id: string; readonly accountId: string; readonly codeEnd: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly redeemedAt: Instant; readonly entryId: string | null; readonly subscriptionId: string | null; readonly subscriptionEndsAt: Instant | null; readonly accountName: string; readonly batchId: string; readonly redeemedBy: string; readonly redeemedById: string | null };
 
-export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
+export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
 
-export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
+export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
 export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
@@ -214,6 +216,13 @@ export interface Endpoints {
     query: { readonly accountId?: string | undefined };
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: OwnReplacementKey;
+  };
+  /** List the budgets of keys and members that are nearly used, the most used first; members see their own. */
+  'GET /account/v1/used-budgets': {
+    path: Record<never, never>;
+    query: { readonly accountId?: string | undefined };
+    body: null;
+    response: { readonly data: readonly UsedBudget[] };
   };
   /** List calls, newest first; status=in_flight lists calls in flight, requestId everything about one request; also as CSV. */
   'GET /account/v1/calls': {
@@ -373,8 +382,8 @@ export interface Endpoints {
   'POST /account/v1/webhooks': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
-    body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly form?: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram' | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string | null };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
@@ -387,7 +396,7 @@ export interface Endpoints {
   'PATCH /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */
@@ -423,14 +432,14 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Set the low-balance threshold; null: the gateway’s default. */
   'PUT /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly thresholdYuan: string | null };
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Sign in with an e-mail address or name and a password. */
   'POST /account/v1/sessions': {
@@ -1094,8 +1103,8 @@ export interface Endpoints {
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly form?: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram' | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string | null };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
@@ -1108,7 +1117,7 @@ export interface Endpoints {
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */
@@ -1144,14 +1153,14 @@ export interface Endpoints {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Set the low-balance threshold of an account; null: the configured value. */
   'PUT /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Create a batch of vouchers; their codes are shown only once. */
   'POST /admin/v1/vouchers': {

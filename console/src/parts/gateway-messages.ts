@@ -135,6 +135,10 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The Idempotency-Key was used for another endpoint.': '此 Idempotency-Key 已用于其他端点。',
   'There are {} endpoints already, which is the limit. Delete one first.': '已有 {1} 个端点，请先删除一个。',
   'The endpoint is disabled. Enable it first.': '端点已停用，请先启用。',
+  'Signed JSON has no language.': '带签名的 JSON 没有语言设置。',
+  'Only robots of Feishu and DingTalk have a secret.': '只有飞书和钉钉的机器人有加签密钥。',
+  'Expected an address such as https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>.':
+    '地址格式应为 https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>。',
   'At most {} notices may be tested or resent per minute. Try again later.':
     '每分钟最多发送 {1} 次测试和重发的通知，请稍后再试。',
   'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.':

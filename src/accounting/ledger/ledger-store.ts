@@ -135,13 +135,17 @@ const selectBalances: Statement = {
 };
 
 /** Changes the terms of an account. Waits for the row's lock, so each admission sees either the old terms or the new ones. */
+/** Changes terms, and queues the account if a cap has changed (`changed-account-store.ts`). */
 const updateTerms: Statement = {
   name: 'ledger.update-terms',
-  text: `update balances set
-  daily_cap_nano = case when $2::boolean then $3::bigint else daily_cap_nano end,
-  own_daily_cap_nano = case when $4::boolean then $5::bigint else own_daily_cap_nano end,
-  price_factor_basis_points = coalesce($6::int, price_factor_basis_points)
-where account_id = $1`,
+  text: `with changed as (
+  update balances set
+    daily_cap_nano = case when $2::boolean then $3::bigint else daily_cap_nano end,
+    own_daily_cap_nano = case when $4::boolean then $5::bigint else own_daily_cap_nano end,
+    price_factor_basis_points = coalesce($6::int, price_factor_basis_points)
+  where account_id = $1 returning account_id
+)
+insert into account_changes (account_ids) select array[account_id] from changed where $2::boolean or $4::boolean`,
 };
 
 /** New terms of an account. Terms that are absent stay unchanged. */

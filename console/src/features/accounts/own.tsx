@@ -152,7 +152,7 @@ function LowBalance() {
     );
   }
   return (
-    <Section title={text.lowBalance} lead={text.lowBalanceLead}>
+    <Section title={text.lowBalance} lead={read.data.hasMail ? text.lowBalanceMailLead : text.lowBalanceLead}>
       <LowBalanceForm stored={read.data.thresholdYuan ?? ''} usual={read.data.defaultThresholdYuan} />
     </Section>
   );
