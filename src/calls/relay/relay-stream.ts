@@ -9,11 +9,11 @@ import {
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
-import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { type ProviderAnswer, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
+import { answerInSuccess, ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
-import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
+import { answerInEvent, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
@@ -76,6 +76,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   readonly #opening: StreamOpening | null;
   /** A refusal that the provider sent as an event, before anything was forwarded to the client. */
   #refusal: UpstreamFailure | null = null;
+  /** The provider's error event, if it was sent to the client. */
+  #errorEvent: Buffer | null = null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
     const { requestId, input, hasSeveralMakers } = call;
@@ -172,8 +174,12 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   /** A 200 without a stream is an error too: an SDK would read it as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
-    if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
-    return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
+    const { texts } = this.#upstream.provider.hidden;
+    const bytes = Buffer.concat(body);
+    if (responseKind(head.status, head.headers) === 'refusal') {
+      return refusalFailure(head, bytes, texts, this.requestId);
+    }
+    return unusableSuccess(this.requestId, undefined, answerInSuccess(head.status, bytes, texts));
   }
 
   /** If an error event arrives before anything was sent, aborts the request, so that another route is tried. Returns whether it did. */
@@ -193,6 +199,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   forwardError(event: Buffer): void {
     if (!this.#refuses(event)) this.send(this.#scrubbed(event));
+    this.#errorEvent ??= event;
   }
 
   finish(bytes: Buffer): void {
@@ -201,6 +208,13 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   finishError(event: Buffer): void {
     if (!this.#refuses(event)) this.finish(this.#scrubbed(event));
+    this.#errorEvent ??= event;
+  }
+
+  /** What the provider's error event says; `null`: there was none. */
+  get errorAnswer(): ProviderAnswer | null {
+    const event = this.#errorEvent;
+    return event === null ? null : answerInEvent(event, this.#head!, this.#upstream.provider.hidden.texts);
   }
 
   send(bytes: Buffer): void {
