@@ -60,6 +60,7 @@ describe('attempts of a call', { timeout: 120_000 }, () => {
       models: `
   pair: { operations: [chat, messages], price: ${PRICE}, routes: [${routes('away', 'other')}] }
   single: { operations: [chat, messages], price: ${PRICE}, routes: [${routes('other')}] }
+  then-away: { operations: [chat, messages], price: ${PRICE}, routes: [${routes('other', 'away')}] }
   late: { operations: [chat, messages], price: ${PRICE}, routes: [${routes('silent')}] }`,
     });
   });
@@ -189,6 +190,15 @@ describe('attempts of a call', { timeout: 120_000 }, () => {
             await assertAttempts({ provider: 'other', failure: 'refused', httpStatus: 200, words: 'Overloaded.' });
           });
         }
+
+        it('an overload as the first event, after which another route is tried', async () => {
+          other.respond = sse([family.errorEvent]);
+          assert.equal((await send('then-away')).status, 502);
+          await assertAttempts(
+            { provider: 'other', failure: 'refused', httpStatus: 529, words: 'Overloaded.' },
+            { provider: 'away', failure: 'connection', words: /ECONNREFUSED/, isPrivate: true },
+          );
+        });
 
         it('a stream that breaks off', async () => {
           const live = liveResponse();

@@ -376,12 +376,12 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     await page.getByRole('alert').getByText('Organization acme-42 owes money.').waitFor();
     await page.getByRole('alert').getByText('Shown to operators only').waitFor();
 
-    await using holder = await openConsole(server, { person: owner, at: `#/calls/${overloaded}`, language: 'zh' });
-    await holder.page.getByRole('alert').getByText('The engine is overloaded').waitFor();
-    await holder.assertAccessible();
-    await holder.go(`#/calls/${unpaid}`);
-    await holder.page.getByRole('alert').getByText('供应商拒绝了本网关的账户。').waitFor();
-    const shown = await holder.page.getByRole('main').innerText();
+    await using ofOwner = await openConsole(server, { person: owner, at: `#/calls/${overloaded}`, language: 'zh' });
+    await ofOwner.page.getByRole('alert').getByText('The engine is overloaded').waitFor();
+    await ofOwner.assertAccessible();
+    await ofOwner.go(`#/calls/${unpaid}`);
+    await ofOwner.page.getByRole('alert').getByText('供应商拒绝了本网关的账户。').waitFor();
+    const shown = await ofOwner.page.getByRole('main').innerText();
     assert.doesNotMatch(shown, /acme-42|chatty|apiKey|upstream-chat|402/);
   });
 });

@@ -17,8 +17,12 @@ export function WhyFailed({ call }: { readonly call: OwnCall | Call }) {
   if (last === undefined || last.failure === null) return null;
   return (
     <Alert color="red" title={text.reasons[last.failure]}>
-      {last.words !== null && <Text style={{ overflowWrap: 'anywhere' }}>{last.words}</Text>}
-      {isPrivate(last) && <SmallText>{text.onlyOperators}</SmallText>}
+      {last.words === null ? null : (
+        <>
+          <Text style={{ overflowWrap: 'anywhere' }}>{last.words}</Text>
+          {isPrivate(last) && <SmallText>{text.onlyOperators}</SmallText>}
+        </>
+      )}
     </Alert>
   );
 }

@@ -57,7 +57,7 @@ export function OperatorCallPage({ id }: PageProps) {
 function WhatToDo() {
   const text = useTexts(operatorCallsTexts);
   return (
-    <Alert color="orange" title={text.open} mb="md">
+    <Alert color="orange" title={text.open}>
       <Text size="sm">{text.openHint}</Text>
       <Anchor size="sm" href={hashOf('/operator/unresolved')}>
         {text.allUnresolved}

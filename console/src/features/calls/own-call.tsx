@@ -16,7 +16,7 @@ export function CallPage({ id }: PageProps) {
     <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.allCalls}</Anchor>}>
       <ReadState read={call} />
       {call.data?.status === 'unresolved' && (
-        <Alert color="orange" title={text.open} mb="md">
+        <Alert color="orange" title={text.open}>
           {text.openHint}
         </Alert>
       )}
