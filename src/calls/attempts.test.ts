@@ -99,9 +99,10 @@ describe('a failed attempt', () => {
       connectionFailure(errorOf('ECONNRESET'), true),
       unusableSuccess('r'),
       new GatewayError('streamBroken'),
+      new GatewayError('streamBroken', { cause: unusableSuccess('r') }),
       new GatewayError('streamStalled', { cause: connectionFailure(errorOf('UND_ERR_BODY_TIMEOUT'), true, true) }),
     ].map((error) => described(error).failure);
-    const expected = ['queue', 'queue', 'timeout', 'interrupted', 'unusable', 'interrupted', 'timeout'];
+    const expected = ['queue', 'queue', 'timeout', 'interrupted', 'unusable', 'interrupted', 'unusable', 'timeout'];
     assert.deepEqual(kinds, expected);
   });
 

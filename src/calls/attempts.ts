@@ -38,7 +38,7 @@ export function failedAttempt(error: UpstreamFailure | GatewayError, secrets: re
 }
 
 function kindOf(error: UpstreamFailure | GatewayError, failed: UpstreamFailure | null): AttemptFailure {
-  const { kind } = error instanceof UpstreamFailure ? error.response : error;
+  const { kind } = failed?.response ?? (error as GatewayError);
   if (kind === 'upstreamAccountRefused') return 'account';
   if (failed !== null && (failed.refusal !== null || (failed.answer?.words ?? null) !== null)) return 'refused';
   if (failed?.certainty === 'notSent') return failed.blamesRoute ? 'connection' : 'queue';
