@@ -65,6 +65,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     route,
     failedRoutes: [],
     attempts: more.attempts ?? [],
+    translation: null,
     isTokenLimited,
     priceFactorBasisPoints,
   } as unknown as Call;

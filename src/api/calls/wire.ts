@@ -105,6 +105,12 @@ export const callResponse = z
       .describe(
         'How the session of the call was identified, and the first-choice route of the session; null if no session determined the route.',
       ),
+    translation: z
+      .strictObject({ to: z.string(), leftOut: listOf(z.string()), added: listOf(z.string()) })
+      .nullable()
+      .describe(
+        'The protocol into which the request was translated, and the names of fields that were left out and added; null if it was sent as it is.',
+      ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     attempts: listOf(attempt).describe('The attempts in order; empty unless one of them failed.'),
     isStream: z.boolean(),
@@ -163,6 +169,7 @@ export function callToWire(call: CallRecord, { accountName, keyName, refunds = [
     gatewayRequestId: requestIdOf(call.id),
     route: { provider: call.provider, model: call.providerModel },
     session: sessionToWire(call.notes?.session),
+    translation: call.notes?.translation ?? null,
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     attempts: (call.notes?.attempts ?? []).map(attemptToWire),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },

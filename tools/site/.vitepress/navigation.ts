@@ -17,6 +17,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/routing',
       'docs/presets',
       'docs/limits',
+      'docs/translation',
       'docs/openid-connect',
       'docs/people',
     ],

@@ -35,6 +35,7 @@ const MS_A_TOKEN = 11;
 const PLAIN = {
   failedRoutes: [],
   attempts: [],
+  translation: null,
   priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
   isTokenLimited: false,
 };
