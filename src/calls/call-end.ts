@@ -1,6 +1,6 @@
 import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { CallAttempt, CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
@@ -45,6 +45,7 @@ interface CallAtEnd {
   readonly routes: readonly Route[];
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
+  readonly attempts: readonly CallAttempt[];
   readonly session: CallSession | null;
   readonly translation: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'> | null;
   readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
@@ -157,10 +158,14 @@ function costOf(
 
 function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
   const notes = withTranslation(call, charge === null ? undefined : chargeNotesOf(call, charge, doubted));
-  const { session, routes } = call;
-  if (session === null) return notes;
+  const { session, routes, attempts } = call;
+  if (session === null && attempts.length === 0) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
-  return { ...notes, session: { source: session.source, provider, model } };
+  return {
+    ...notes,
+    ...(session !== null && { session: { source: session.source, provider, model } }),
+    ...(attempts.length > 0 && { attempts }),
+  };
 }
 
 /** Maximum number of names in a record, and their maximum length: clients choose names of members. */

@@ -301,6 +301,30 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
     });
   }
 
+  it('what the provider said about a failure waits in the journal', async () => {
+    const { gateway, outage, dataDir } = scene;
+    const account = await gateway.createAccount();
+    const words = 'The engine is overloaded';
+    const overloaded = json(500, { error: { message: words } });
+    gateway.provider.respond = afterwards(() => outage.begin(), overloaded);
+    const { status } = await send(account, families[0]!, false);
+    assert.equal(status, 500);
+    const [entry] = journalEntries(dataDir);
+    assert.equal(entry?.outcome.notes?.attempts?.[0]?.words, words);
+    outage.end();
+    await journalEmptied(dataDir);
+    const { attempts } = await onlyCall(gateway, account);
+    assert.deepEqual(
+      attempts.map(({ provider, failure, httpStatus, words: said }: Record<string, unknown>) => [
+        provider,
+        failure,
+        httpStatus,
+        said,
+      ]),
+      [['chatty', 'refused', 500, words]],
+    );
+  });
+
   it('journal files are readable by this user alone, and contain no credential', async () => {
     const { gateway, outage, dataDir } = scene;
     const account = await gateway.createAccount();

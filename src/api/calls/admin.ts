@@ -7,6 +7,7 @@ import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
+import { keyNamesOf } from '../keys/key-names.ts';
 import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
@@ -47,7 +48,19 @@ export type FoundRequest = z.infer<typeof foundRequest>;
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
 export const CALL_COLUMNS = [
-  ...['startedAt', 'endedAt', 'id', 'status', 'accountId', 'accountName', 'keyId', 'context', 'operation', 'model'],
+  ...[
+    'startedAt',
+    'endedAt',
+    'id',
+    'status',
+    'accountId',
+    'accountName',
+    'keyId',
+    'keyName',
+    'context',
+    'operation',
+    'model',
+  ],
   ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
   ...Object.keys(callResponse.shape.usage.unwrap().shape).map((name) => `usage.${name}`),
   ...['chargeYuan', 'refundedYuan', 'costYuan', 'heldYuan', 'heldTokens', 'durationMs', 'firstByteMs'],
@@ -133,11 +146,16 @@ export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoin
 type ShownWith = Pick<CallAdminDependencies, 'accounts' | 'refunds'>;
 
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
-  const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
+  const [names, keyNames, refundsOf] = await Promise.all([
+    accountNamesOf(accounts, calls),
+    keyNamesOf(accounts, calls),
+    refunds.refundsOf(calls),
+  ]);
   return calls.map((call) =>
     callToWire(call, {
       // Accounts are never deleted, so the name is always found.
       accountName: names.get(call.accountId) ?? call.accountId,
+      keyName: keyNames.get(call.keyId) ?? null,
       refunds: refundsOf.get(call.id),
     }),
   );

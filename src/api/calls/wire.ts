@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ResolutionNote, SessionNote } from '../../accounting/calls/call-outcome.ts';
+import { type ResolutionNote, requestIdOf, type SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/pricing/charge-notes.ts';
@@ -19,6 +19,7 @@ import {
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId, yuanOrNull } from '../management/wire.ts';
+import { attempt, attemptToWire } from './attempt-wire.ts';
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };
 
@@ -92,6 +93,7 @@ export const callResponse = z
     accountId: z.string(),
     accountName: z.string(),
     keyId: z.string(),
+    keyName: z.string().nullable(),
     groupId: z.string().nullable().describe('The group of the account at admission; null: none.'),
     context: z.string().describe('`balance` or `coding`.'),
     operation: z.string(),
@@ -110,11 +112,13 @@ export const callResponse = z
         'The protocol into which the request was translated, and the names of fields that were left out and added; null if it was sent as it is.',
       ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
+    attempts: listOf(attempt).describe('The attempts in order; empty unless one of them failed.'),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
     httpStatus: z.int().nullable(),
     errorCode: z.string().nullable(),
-    requestId: z.string(),
+    requestId: z.string().describe("The provider's request id; without one, the gateway's."),
+    gatewayRequestId: z.string().describe("The gateway's request id."),
     clientRequestId: z.string().nullable(),
     usage: z.strictObject({ source: z.enum(['observed', 'estimated']), ...shownCounts }).nullable(),
     excessUsage: z
@@ -151,18 +155,23 @@ export type CallResponse = z.infer<typeof callResponse>;
 
 interface ShownWith {
   readonly accountName: string;
+  /** `null`: the key was deleted, or has no name. */
+  readonly keyName: string | null;
   readonly refunds?: readonly CallRefund[] | undefined;
 }
 
-export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): CallResponse {
+export function callToWire(call: CallRecord, { accountName, keyName, refunds = [] }: ShownWith): CallResponse {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return shown(callResponse, {
     ...call,
     accountName,
+    keyName,
+    gatewayRequestId: requestIdOf(call.id),
     route: { provider: call.provider, model: call.providerModel },
     session: sessionToWire(call.notes?.session),
     translation: call.notes?.translation ?? null,
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
+    attempts: (call.notes?.attempts ?? []).map(attemptToWire),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
     doubtedUsage: call.notes?.doubted ?? [],

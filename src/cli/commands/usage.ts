@@ -138,7 +138,9 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'of plans', cell: ({ planMarginBasisPoints: share }) => percentOf(share) },
 ];
 
-const percentOf = (share: number | null): string => (share === null ? '-' : `${(share / 100).toFixed(1)}%`);
+/** Shares below 10 % have two decimals, so that small ones differ. */
+const percentOf = (share: number | null): string =>
+  share === null ? '-' : `${(share / 100).toFixed(Math.abs(share) < 1_000 ? 2 : 1)}%`;
 
 /** If the cost of some calls is unknown, the share and the part of the net charge that it applies to. */
 function balanceShareOf(row: UsageRowResponse): string {

@@ -11,6 +11,7 @@ import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
+import { Attempts, WhyFailed } from './attempts.tsx';
 import { storyTexts } from './call-story-texts.ts';
 import { ChargeTable } from './charge-table.tsx';
 import { type Correction, correctionsOf } from './corrections.ts';
@@ -40,7 +41,8 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
           </Badge>
         )}
       </Group>
-      {isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
+      {call.attempts.length === 0 && isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
+      <WhyFailed call={call} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Section title={text.asked}>
           <Facts
@@ -49,7 +51,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
               [text.operation, operationName(call.operation)],
               [text.paidBy, call.context === 'coding' ? text.coding : text.balance],
               [text.stream, call.isStream ? text.yes : text.no],
-              [text.key, keyShown ?? call.keyId],
+              [text.key, keyShown ?? call.keyName ?? call.keyId],
               [text.account, forOperators === null ? null : (accountShown ?? call.accountId)],
               [
                 text.route,
@@ -57,14 +59,19 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
               ],
               [
                 text.triedBefore,
-                forOperators === null || forOperators.failedRoutes.length === 0
+                // Records of earlier versions have no attempts.
+                forOperators === null || call.attempts.length > 0 || forOperators.failedRoutes.length === 0
                   ? null
                   : forOperators.failedRoutes.map(({ provider, model, error }) => (
                       <div key={`${provider} ${model}`}>{`${provider} · ${model}${text.colon}${error}`}</div>
                     )),
               ],
               [text.call, <CopyText key="call" value={call.id} />],
-              [text.request, <CopyText key="request" value={call.requestId} />],
+              [text.requestId, <CopyText key="request" value={call.gatewayRequestId} />],
+              [
+                text.providerRequestId,
+                call.requestId === call.gatewayRequestId ? null : <CopyText key="provider" value={call.requestId} />,
+              ],
               [
                 text.clientRequestId,
                 call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
@@ -76,6 +83,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
           <Course call={call} />
         </Section>
       </SimpleGrid>
+      <Attempts call={call} />
       <Section title={text.used}>
         <Used call={call} />
       </Section>

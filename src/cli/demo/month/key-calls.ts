@@ -34,6 +34,7 @@ export function callsOf(key: KnownKey, scene: Scene): CallOutcome[] {
 const MS_A_TOKEN = 11;
 const PLAIN = {
   failedRoutes: [],
+  attempts: [],
   translation: null,
   priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
   isTokenLimited: false,
