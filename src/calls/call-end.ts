@@ -1,6 +1,6 @@
 import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { CallOutcome, FailedRoute, RecordedCaller } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
@@ -38,6 +38,7 @@ interface CallAtEnd {
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
+  readonly caller: RecordedCaller | null;
   readonly callId: string;
   readonly startedAtMs: number;
   readonly model: Model;
@@ -80,6 +81,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       errorCode: end.error === null ? null : end.error.code,
       requestId: end.requestId,
       clientRequestId: report.clientRequestId,
+      caller: call.caller,
       startedAtMs,
       firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
       endedAtMs,

@@ -5,6 +5,7 @@ import { booleanColumn, dateColumn, listColumn, orNull, type RowOf, selection, t
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
+import { RECORDED_FACTS, RECORDING, type RecordingChange } from './recording.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 
@@ -18,6 +19,7 @@ const ACCOUNTS = selection({
   /** `null`: the account has had the same status since its creation. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
+  recording: RECORDING,
   /** Id of the account's group, which may no longer be configured; `null`: none. */
   groupId: orNull(textColumn('group_id')),
   /** Canonical ids of the models that the account may use; `null`: every model. */
@@ -35,7 +37,10 @@ const updateAccount: Statement = {
   status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end,
   members_see_balance = coalesce($8::boolean, members_see_balance),
   group_id = case when $9::boolean then $10 else group_id end,
-  allowed_models = case when $11::boolean then $12::text[] else allowed_models end
+  allowed_models = case when $11::boolean then $12::text[] else allowed_models end,
+  records_client_address = coalesce($13::boolean, records_client_address),
+  records_program = coalesce($14::boolean, records_program),
+  records_end_user = coalesce($15::boolean, records_end_user)
 where id = $1
 returning ${ACCOUNTS.list}`,
 };
@@ -103,6 +108,7 @@ export interface AccountFields {
   readonly membersSeeBalance?: boolean | undefined;
   readonly groupId?: string | null | undefined;
   readonly allowedModels?: readonly string[] | null | undefined;
+  readonly recording?: RecordingChange | undefined;
 }
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
@@ -125,6 +131,7 @@ export function createAccountStore(database: DirectoryPool) {
           change.groupId ?? null,
           change.allowedModels !== undefined,
           change.allowedModels ? toArray(change.allowedModels) : null,
+          ...RECORDED_FACTS.map((fact) => change.recording?.[fact] ?? null),
         ]);
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);

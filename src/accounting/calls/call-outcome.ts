@@ -18,6 +18,19 @@ export interface FailedRoute {
 }
 
 /**
+ * Who made a call, as far as it was recorded (`docs/callers.md`). A member that was not sent, or is not recorded, is absent.
+ */
+export interface RecordedCaller {
+  readonly clientAddress?: string;
+  /** Product tokens of the user agent. */
+  readonly program?: string;
+  /** The end user whom the request names. */
+  readonly endUser?: string;
+  /** Tags in the order of the request, at least one. */
+  readonly tags?: readonly string[];
+}
+
+/**
  * - `succeeded`: the provider's response was complete.
  * - `failed`: no provider returned a success that can be charged.
  * - `aborted`: the client or the provider ended a successful response early.
@@ -88,6 +101,8 @@ export interface CallOutcome {
   readonly requestId: string;
   /** Request id that the client sent; `null`: none. */
   readonly clientRequestId: string | null;
+  /** `null`: nothing is recorded. Absent from journal entries of earlier versions. */
+  readonly caller?: RecordedCaller | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;

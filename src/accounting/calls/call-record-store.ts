@@ -18,7 +18,7 @@ import type { UnitPrices } from '../pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
-import type { CallNotes, CallOutcome } from './call-outcome.ts';
+import type { CallNotes, CallOutcome, RecordedCaller } from './call-outcome.ts';
 
 /** The end of a call as a row. The transactions of `settlement/` write it. */
 
@@ -75,6 +75,7 @@ const RECORD: readonly WrittenColumn[] = [
   ),
   ofOutcome('notes', 'jsonb', 'notes', JSON.stringify),
   ofOutcome('cost_nano', 'bigint', 'costNano'),
+  ofOutcome('caller', 'jsonb', 'caller', JSON.stringify),
 ];
 
 const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
@@ -138,6 +139,7 @@ const UNRESOLVED = tableColumns({
   priceRule: textColumn('price_rule'),
   amountNano: orNull(bigintColumn('reserved_nano')),
   notes: orNull(jsonbColumn<CallNotes>('notes')),
+  caller: orNull(jsonbColumn<RecordedCaller>('caller')),
 });
 
 const recordUnresolved: Statement = {
@@ -207,6 +209,7 @@ const NO_FACTS = {
   requestId: '',
   priceRule: 'base',
   groupId: null,
+  caller: null,
 };
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */

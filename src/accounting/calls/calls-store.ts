@@ -20,7 +20,7 @@ import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
-import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
+import { type CallNotes, type CallStatus, callIdOf, type FailedRoute, type RecordedCaller } from './call-outcome.ts';
 
 /** This file reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
 
@@ -48,6 +48,8 @@ const CALLS = selection({
   requestId: textColumn('c.request_id'),
   /** Request id that the client sent; `null`: none. */
   clientRequestId: orNull(textColumn('c.client_request_id')),
+  /** Who made the call; `null`: nothing was recorded. */
+  caller: orNull(jsonbColumn<RecordedCaller>('c.caller')),
   startedAt: dateColumn('c.started_at'),
   endedAt: dateColumn('c.ended_at'),
   firstByteMs: orNull(intColumn('c.first_byte_ms')),

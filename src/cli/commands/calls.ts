@@ -21,6 +21,8 @@ const REFUSAL_COLUMNS: readonly Column<RefusalResponse>[] = [
   ...columnsOf<RefusalResponse>('from: clientAddress', 'path', 'model', 'status', 'code', 'message'),
 ];
 
+const FILTERS = ['accountId', 'model', 'status', 'endUser', 'tag', 'program', 'clientAddress'];
+
 export const callCommands: CommandRows = {
   calls: {
     about: 'list the newest calls with their usage and charge; settle or refund a call',
@@ -29,13 +31,17 @@ export const callCommands: CommandRows = {
       '--model <model>': 'only calls of this model',
       '--status <status>':
         'only calls with this status: succeeded, failed, aborted, in_flight (on all nodes), unresolved (the node died) or resolved',
+      '--end-user <name>': 'only calls of this end user',
+      '--tag <tag>': 'only calls with this tag',
+      '--program <program>': 'only calls of this program, such as "OpenAI/Python 2.6.0"',
+      '--client-address <address>': 'only calls from this address',
       '--request-id <id>':
         'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
       ...limitOf(20),
     },
     rows: callCorrections,
     async reads(admin, output, given) {
-      const query = queryOf(given, ['accountId', 'model', 'status']);
+      const query = queryOf(given, FILTERS);
       const limit = String(given.limit);
       if (given.requestId !== undefined) {
         if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
@@ -76,7 +82,19 @@ function renderCalls(calls: readonly CallResponse[], empty: string): string {
     { title: 'charge ¥', cell: describeCharge, align: 'right' },
     ...columnsOf<CallResponse>('ms: durationMs'),
     { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+    ...callerColumns(calls),
   ]);
+}
+
+/** Columns of facts that at least one of the calls has. */
+function callerColumns(calls: readonly CallResponse[]): Column<CallResponse>[] {
+  const columns: Column<CallResponse>[] = [
+    { title: 'end user', cell: ({ endUser }) => endUser ?? '' },
+    { title: 'tags', cell: ({ tags }) => tags.join(', ') },
+    { title: 'program', cell: ({ program }) => program ?? '' },
+    { title: 'from', cell: ({ clientAddress }) => clientAddress ?? '' },
+  ];
+  return columns.filter(({ cell }) => calls.some((call) => cell(call) !== ''));
 }
 
 async function printRequest(admin: AdminClient, output: Output, query: Record<string, string>): Promise<number> {

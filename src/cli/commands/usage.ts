@@ -113,7 +113,8 @@ const PARTLY_COSTED =
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
   if (name === 'account') return row.accountName ?? row.accountId;
   if (name === 'key') return row.keyName ?? row.keyId;
-  return row[GROUPS[name]];
+  const label = row[GROUPS[name]];
+  return label === null && name !== 'group' ? '(other)' : label;
 }
 
 export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [

@@ -1,0 +1,30 @@
+import { booleanColumn, selection } from '../../db/table.ts';
+
+/** Facts about callers that are recorded only if the account or the configuration asks for them (`docs/callers.md`). */
+export const RECORDED_FACTS = ['clientAddress', 'program', 'endUser'] as const;
+export type RecordedFact = (typeof RECORDED_FACTS)[number];
+
+/** Which facts about callers are recorded. */
+export type Recording = { readonly [Fact in RecordedFact]: boolean };
+/** An absent member is unchanged. */
+export type RecordingChange = { readonly [Fact in RecordedFact]?: boolean | undefined };
+
+/** What an account records, as columns of `accounts`. */
+export const RECORDING = selection({
+  clientAddress: booleanColumn('records_client_address'),
+  program: booleanColumn('records_program'),
+  endUser: booleanColumn('records_end_user'),
+});
+
+export const recordingOrNull = (recording: Recording): Recording | null =>
+  RECORDED_FACTS.some((fact) => recording[fact]) ? recording : null;
+
+/** What is recorded if any of several settings asks for it. */
+export function recordingInForce(...settings: readonly (Recording | null)[]): Recording {
+  const isRecorded = (fact: RecordedFact) => settings.some((each) => each?.[fact] === true);
+  return {
+    clientAddress: isRecorded('clientAddress'),
+    program: isRecorded('program'),
+    endUser: isRecorded('endUser'),
+  };
+}
