@@ -31,7 +31,7 @@ describe('the tags of a call', () => {
         const isValid =
           elements.length <= 8 && elements.every((each) => /^[A-Za-z0-9][\w.:/@+-]*$/.test(each) && each.length <= 64);
         if (isValid) assert.deepEqual(read(text), elements.length === 0 ? null : elements);
-        else assert.throws(() => read(text), { code: 'invalid_request', param: TAGS_HEADER });
+        else assert.throws(() => read(text), { code: 'invalid_request_error', param: TAGS_HEADER });
       }),
       { numRuns: propertyRuns(500) },
     );
