@@ -286,6 +286,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
       groupId: null,
       allowedModels: null,
       membersSeeBalance: true,
+      recording: { clientAddress: false, program: false, endUser: false },
       createdAt: NOON,
     });
     const full = await g.admin('POST', '/accounts', {
@@ -819,6 +820,10 @@ describe(`calls`, { timeout: 60_000 }, () => {
       errorCode: null,
       requestId: body.requestId,
       clientRequestId: null,
+      clientAddress: null,
+      program: null,
+      endUser: null,
+      tags: [],
       usage: {
         source: 'observed',
         inputTokens: 11,
