@@ -93,7 +93,8 @@ function byCharge(left: UsageRowResponse, right: UsageRowResponse): number {
 const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
 
 function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
-  const total = data.length > 1 ? [totalsOf(data)] : [];
+  // A call with several tags is in several groups.
+  const total = data.length > 1 && !groupBy.includes('tag') ? [totalsOf(data)] : [];
   const groupColumns = groupBy.map(
     (title, index): Column<UsageRowResponse> => ({
       title,

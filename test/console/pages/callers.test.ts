@@ -62,7 +62,7 @@ describe('who made a call, in the console', { skip: withoutBrowser, timeout: 300
       async () => (await sql<{ n: bigint }>(g.database, 'select count(*) as n from usage_queue'))[0]!.n === 0n,
     );
     await console.go('#/usage?by=tag');
-    const figures = page.getByRole('table', { name: 'Figures' });
+    const figures = page.getByLabel('Figures').getByRole('table');
     await figures.getByRole('row', { name: /^red 1 / }).waitFor();
     await figures.getByRole('row', { name: /^batch 2 / }).waitFor();
     await console.go('#/usage?by=endUser');
@@ -71,7 +71,7 @@ describe('who made a call, in the console', { skip: withoutBrowser, timeout: 300
 
   it('an operator does the same for every account', async () => {
     await send('eve', 'night');
-    await using console = await openConsole(g, { person: operator, at: `#/accounts/${account.id}` });
+    await using console = await openConsole(g, { person: operator, at: `#/operator/accounts/${account.id}` });
     const { page } = console;
     await page.getByText('End user, Program', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Edit what is recorded about callers' }).click();
@@ -80,11 +80,11 @@ describe('who made a call, in the console', { skip: withoutBrowser, timeout: 300
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByText('End user, Program, Client address', { exact: true }).waitFor();
     await send('eve', 'day');
-    await console.go('#/calls?endUser=eve&clientAddress=127.0.0.1');
+    await console.go('#/operator/calls?endUser=eve&clientAddress=127.0.0.1');
     const rows = page.getByRole('table').locator('tbody tr');
     await until(async () => (await rows.count()) === 1);
     await console.assertAccessible();
-    await console.go('#/usage?by=program');
+    await console.go('#/operator/usage?by=program');
     await page.getByRole('row', { name: /^tester\/1\.0 / }).waitFor();
   });
 });

@@ -98,7 +98,7 @@ function Usage({ today }: { readonly today: string }) {
           <Section title={text.shares}>
             <UsageShares groups={groups} measure={measure} partOf={partOf} label={text.sharesLabel} />
           </Section>
-          <Section title={text.figures}>
+          <Section title={text.figures} lead={dimension === 'tag' ? words.countsForEachTag : undefined}>
             <Figures groups={groups} partOf={partOf} />
           </Section>
           {usage.data?.isCut && <Alert color="yellow">{text.cut}</Alert>}

@@ -9,6 +9,7 @@ export const usageTexts = pageTexts(
     unknownKey: 'unknown key',
     noGroup: 'no group',
     otherValues: 'all others',
+    countsForEachTag: 'A call with several tags counts for each of them.',
     noCallers:
       'Only calls with this fact are counted here. Owners decide in the settings of the account what is recorded.',
     completeUntil: (at: string) => `Includes calls that ended before ${at}.`,
@@ -36,6 +37,7 @@ export const usageTexts = pageTexts(
     unknownKey: '未知密钥',
     noGroup: '无分组',
     otherValues: '其余全部',
+    countsForEachTag: '带多个标签的调用会分别计入每个标签。',
     noCallers: '此处仅统计带有该信息的调用。记录哪些信息由所有者在账户设置中决定。',
     completeUntil: (at: string) => `已统计 ${at} 之前结束的调用。`,
     summing: '较早的调用仍在汇总中。',
