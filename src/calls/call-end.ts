@@ -1,6 +1,7 @@
 import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, FailedRoute, RecordedCaller } from '../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
+import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, RecordedCaller } from '../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
+import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import type { Claim } from '../accounting/repeats/stored-responses.ts';
 import type { CallInput, Operation } from '../protocols/operations/operation.ts';
 import type { ClientTrace } from './call-trace.ts';

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import { callIdOf, type FailedRoute, type RecordedCaller } from '../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
+import { callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';

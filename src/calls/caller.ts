@@ -1,5 +1,4 @@
-import { type Recording, recordingInForce } from '../accounting/accounts/recording.ts';
-import type { RecordedCaller } from '../accounting/calls/call-outcome.ts';
+import { type RecordedCaller, type Recording, recordingInForce } from '../accounting/accounts/recording.ts';
 import { isPlainText } from '../lib/plain-text.ts';
 
 interface CallerSources {

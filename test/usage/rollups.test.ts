@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RecordedCaller } from '../../src/accounting/accounts/recording.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
-import type { CallOutcome, RecordedCaller } from '../../src/accounting/calls/call-outcome.ts';
+import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { factsText } from '../../src/accounting/reservations/reservation.ts';

@@ -1,4 +1,15 @@
-import { booleanColumn, selection } from '../../db/table.ts';
+/**
+ * Who made a call, as far as it was recorded (`docs/callers.md`). A member that was not sent, or is not recorded, is absent.
+ */
+export interface RecordedCaller {
+  readonly clientAddress?: string;
+  /** Product tokens of the user agent. */
+  readonly program?: string;
+  /** The end user whom the request names. */
+  readonly endUser?: string;
+  /** Tags in the order of the request, at least one. */
+  readonly tags?: readonly string[];
+}
 
 /** Facts about callers that are recorded only if the account or the configuration asks for them (`docs/callers.md`). */
 export const RECORDED_FACTS = ['clientAddress', 'program', 'endUser'] as const;
@@ -8,13 +19,6 @@ export type RecordedFact = (typeof RECORDED_FACTS)[number];
 export type Recording = { readonly [Fact in RecordedFact]: boolean };
 /** An absent member is unchanged. */
 export type RecordingChange = { readonly [Fact in RecordedFact]?: boolean | undefined };
-
-/** What an account records, as columns of `accounts`. */
-export const RECORDING = selection({
-  clientAddress: booleanColumn('records_client_address'),
-  program: booleanColumn('records_program'),
-  endUser: booleanColumn('records_end_user'),
-});
 
 export const recordingOrNull = (recording: Recording): Recording | null =>
   RECORDED_FACTS.some((fact) => recording[fact]) ? recording : null;

@@ -5,7 +5,8 @@ import { booleanColumn, dateColumn, listColumn, orNull, type RowOf, selection, t
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
-import { RECORDED_FACTS, RECORDING, type RecordingChange } from './recording.ts';
+import { RECORDED_FACTS, type RecordingChange } from './recording.ts';
+import { RECORDING } from './recording-tables.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 

@@ -3,7 +3,8 @@ import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
-import type { CallStatus, RecordedCaller } from './call-outcome.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
+import type { CallStatus } from './call-outcome.ts';
 
 /** This file lists calls, newest first: each statement reads a batch of rows along an index and filters it. */
 

@@ -1,5 +1,6 @@
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
@@ -15,19 +16,6 @@ export interface FailedRoute {
   readonly error: string;
   /** Time from the start of the call to the failure; absent in records of earlier versions. */
   readonly afterMs?: number;
-}
-
-/**
- * Who made a call, as far as it was recorded (`docs/callers.md`). A member that was not sent, or is not recorded, is absent.
- */
-export interface RecordedCaller {
-  readonly clientAddress?: string;
-  /** Product tokens of the user agent. */
-  readonly program?: string;
-  /** The end user whom the request names. */
-  readonly endUser?: string;
-  /** Tags in the order of the request, at least one. */
-  readonly tags?: readonly string[];
 }
 
 /**

@@ -13,12 +13,13 @@ import {
 } from '../../db/table.ts';
 import { countImages, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { CountedUse } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { priceListId } from '../pricing/price-list-store.ts';
 import { type OpenReservation, readFacts } from '../reservations/reservation.ts';
-import type { CallNotes, CallOutcome, RecordedCaller } from './call-outcome.ts';
+import type { CallNotes, CallOutcome } from './call-outcome.ts';
 
 /** The end of a call as a row. The transactions of `settlement/` write it. */
 

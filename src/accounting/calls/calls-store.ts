@@ -16,11 +16,12 @@ import {
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
 import { type CallFilter, createCallList, keyParameters } from './call-list-store.ts';
-import { type CallNotes, type CallStatus, callIdOf, type FailedRoute, type RecordedCaller } from './call-outcome.ts';
+import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
 /** This file reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
 

@@ -2,7 +2,7 @@ import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
-import type { RecordedCaller } from '../calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
 import { CALLER_FACT, readFacts } from './reservation.ts';

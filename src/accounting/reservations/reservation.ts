@@ -2,7 +2,7 @@ import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
-import type { RecordedCaller } from '../calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { RateMaxima } from './rate-defaults.ts';
 import type { LimitNotes, Reservation } from './tables.ts';

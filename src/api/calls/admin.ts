@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { RecordedCaller } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord, CallsStore, OwnedBy } from '../../accounting/calls/calls-store.ts';
 import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';

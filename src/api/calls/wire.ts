@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { RecordedCaller, ResolutionNote, SessionNote } from '../../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
+import type { ResolutionNote, SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/pricing/charge-notes.ts';
