@@ -68,6 +68,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
     choices,
     contentType,
+    clientBody: null,
     session: () => null,
     endUser: () => recordedEndUser(edit.user),
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
