@@ -287,6 +287,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
       allowedModels: null,
       membersSeeBalance: true,
       recording: { clientAddress: false, program: false, endUser: false },
+      buyer: null,
       createdAt: NOON,
     });
     const full = await g.admin('POST', '/accounts', {
@@ -627,6 +628,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: formatYuan(-9_500_000_001n - callCost),
         callId: null,
         memo: '退款',
+        reference: null,
         createdAt: after,
       },
       {
@@ -636,6 +638,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: formatYuan(10_499_999_999n - callCost),
         callId: record.id,
         memo: null,
+        reference: null,
         createdAt: after,
       },
       {
@@ -645,6 +648,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: '10.499999999',
         callId: null,
         memo: 'rounding',
+        reference: null,
         createdAt: new Date(clock.nowMs() - 1).toISOString(),
       },
       {
@@ -654,6 +658,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: '10.5',
         callId: null,
         memo: 'invoice 7',
+        reference: null,
         createdAt: new Date(clock.nowMs() - 1_001).toISOString(),
       },
     ]);

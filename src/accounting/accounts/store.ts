@@ -1,7 +1,16 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryPool } from '../../db/home-pools.ts';
 import { createNameSearch } from '../../db/name-search.ts';
-import { booleanColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import {
+  booleanColumn,
+  dateColumn,
+  jsonbColumn,
+  listColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
@@ -9,6 +18,14 @@ import { RECORDED_FACTS, type RecordingChange } from './recording.ts';
 import { RECORDING } from './recording-tables.ts';
 
 export type AccountStatus = 'active' | 'suspended';
+
+/** Who receives the statements, receipts and invoices of an account. */
+export interface Buyer {
+  readonly companyName: string;
+  readonly taxNumber: string | null;
+  readonly address: string | null;
+  readonly email: string | null;
+}
 
 const ACCOUNTS = selection({
   id: textColumn('id'),
@@ -25,6 +42,8 @@ const ACCOUNTS = selection({
   groupId: orNull(textColumn('group_id')),
   /** Canonical ids of the models that the account may use; `null`: every model. */
   allowedModels: orNull(listColumn('allowed_models')),
+  /** `null`: not entered. */
+  buyer: orNull(jsonbColumn<Buyer>('buyer')),
   createdAt: dateColumn('created_at'),
 });
 
@@ -41,7 +60,8 @@ const updateAccount: Statement = {
   allowed_models = case when $11::boolean then $12::text[] else allowed_models end,
   records_client_address = coalesce($13::boolean, records_client_address),
   records_program = coalesce($14::boolean, records_program),
-  records_end_user = coalesce($15::boolean, records_end_user)
+  records_end_user = coalesce($15::boolean, records_end_user),
+  buyer = case when $16::boolean then $17::jsonb else buyer end
 where id = $1
 returning ${ACCOUNTS.list}`,
 };
@@ -110,6 +130,7 @@ export interface AccountFields {
   readonly groupId?: string | null | undefined;
   readonly allowedModels?: readonly string[] | null | undefined;
   readonly recording?: RecordingChange | undefined;
+  readonly buyer?: Buyer | null | undefined;
 }
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
@@ -133,6 +154,8 @@ export function createAccountStore(database: DirectoryPool) {
           change.allowedModels !== undefined,
           change.allowedModels ? toArray(change.allowedModels) : null,
           ...RECORDED_FACTS.map((fact) => change.recording?.[fact] ?? null),
+          change.buyer !== undefined,
+          change.buyer ? JSON.stringify(change.buyer) : null,
         ]);
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);

@@ -1,7 +1,7 @@
 import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS } from './rollup-columns.ts';
 
 /**
- * This file sums final calls by what their callers chose: end user, program and tags (`docs/decisions/0082-sums-by-caller.md`). The statements
+ * This file sums final calls by what their callers chose: end user, program and tags (`docs/decisions/0083-sums-by-caller.md`). The statements
  * of `rollup-store.ts` contain this SQL, so each call is summed exactly once. Calls without recorded callers add nothing.
  */
 

@@ -18,6 +18,7 @@ import {
   yuanOrNull,
 } from '../management/wire.ts';
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
+import { buyer } from './buyer.ts';
 import { underPresentNames } from './rate-limits.ts';
 import { requireAccount } from './require-account.ts';
 
@@ -51,6 +52,7 @@ const ownerAccount = accountResponse
     priceFactorBasisPoints: true,
     membersSeeBalance: true,
     recording: true,
+    buyer: true,
   })
   .extend({
     ...billingCalendar,
@@ -69,6 +71,8 @@ const accountChange = z.strictObject({
   membersSeeBalance: z.boolean().optional(),
   /** What the account records of its callers. What the configuration records is recorded anyway. */
   recording: recording.partial().optional(),
+  /** Who receives statements, receipts and invoices; `null` removes it. */
+  buyer: buyer.nullable().optional(),
 });
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
@@ -126,7 +130,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
       summary:
-        'Change the name, the e-mail address, the account’s own daily cap, whether members see the balance, or what is recorded of callers',
+        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, whether members see the balance, or what is recorded of callers',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,

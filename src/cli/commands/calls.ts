@@ -29,12 +29,14 @@ export const callCommands: CommandRows = {
     with: {
       '--account <account>': 'only calls of this account (id or name)',
       '--model <model>': 'only calls of this model',
-      '--status <status>':
-        'only calls with this status: succeeded, failed, aborted, in_flight (on all nodes), unresolved (the node died) or resolved',
       '--end-user <name>': 'only calls of this end user',
       '--tag <tag>': 'only calls with this tag',
       '--program <program>': 'only calls of this program, such as "OpenAI/Python 2.6.0"',
       '--client-address <address>': 'only calls from this address',
+      '--status <status>': {
+        text: 'only calls with this status; in_flight: on all nodes; unresolved: the node died',
+        choices: ['succeeded', 'failed', 'aborted', 'in_flight', 'unresolved', 'resolved'],
+      },
       '--request-id <id>':
         'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
       ...limitOf(20),
