@@ -1,5 +1,6 @@
 import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
 import type { CallAttempt, CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
@@ -39,6 +40,7 @@ interface CallAtEnd {
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
+  readonly caller: RecordedCaller | null;
   readonly callId: string;
   readonly startedAtMs: number;
   readonly model: Model;
@@ -83,6 +85,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       errorCode: end.error === null ? null : end.error.code,
       requestId: end.requestId,
       clientRequestId: report.clientRequestId,
+      caller: call.caller,
       startedAtMs,
       firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
       endedAtMs,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
 import { type CallAttempt, callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
@@ -47,6 +48,7 @@ export class Call implements ShownHeaders {
   readonly settings: Settings;
   readonly report: CallReport;
   readonly claim: Claim | null;
+  readonly caller: RecordedCaller | null;
 
   // The fields from here on are set while the call is prepared.
   startedAtMs!: number;
@@ -108,6 +110,7 @@ export class Call implements ShownHeaders {
     this.settings = request.settings;
     this.report = request.report;
     this.claim = request.claim;
+    this.caller = request.caller;
     this.#dependencies = dependencies;
   }
 

@@ -77,6 +77,7 @@ export const HOMES = {
   usage_rollups: 'partition',
   /** Sums of the partition's own accounts. Readers add up all partitions. */
   usage_totals: 'partition',
+  usage_callers: 'partition',
   route_hours: 'partition',
   account_changes: 'partition',
   /** Levels for which a notice was created. They change with balances and plans. */

@@ -54,6 +54,7 @@ export const TABLES_LEFT_OUT: Readonly<Record<string, string>> = {
   usage_backfill: 'an import recomputes the sums from all call records',
   usage_rollups: 'an import recomputes the sums from all call records and adds those of dropped records',
   usage_totals: 'as usage_rollups',
+  usage_callers: 'an import recomputes the sums from all call records',
   route_hours: 'an import recomputes the rows from the call records',
   nodes: 'running processes',
   account_changes: 'an import queues the accounts again',

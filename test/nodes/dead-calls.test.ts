@@ -191,6 +191,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       errorCode: 'call_unresolved',
       requestId: 'req_first',
       clientRequestId: null,
+      caller: { endUser: 'Ann', tags: ['batch'] },
       startedAt: NOW,
       endedAt: LATER,
       firstByteMs: null,

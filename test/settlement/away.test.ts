@@ -37,6 +37,8 @@ import {
 
 /** Ends of calls while the database is down: what clients receive, and what is charged once it is back. */
 
+const TAGGED = { 'x-faregate-tags': 'kept' };
+
 describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   let scene: Scene;
   before(async () => {
@@ -49,7 +51,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   after(() => scene?.close());
 
   const send = (account: TestAccount, family: Family, isStream: boolean) =>
-    call(scene.gateway.url + family.path, account.key, requestOf(isStream));
+    call(scene.gateway.url + family.path, account.key, requestOf(isStream), { headers: TAGGED });
 
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
@@ -98,7 +100,8 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
           assert.equal(await countCharges(stored, account.id), 1);
           await assertSpent(account, family.cost);
           const record = await onlyCall(gateway, account);
-          const { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, usage, route } = record;
+          const { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, usage, route, tags } = record;
+          assert.deepEqual(tags, ['kept']);
           assert.deepEqual(
             { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, source: usage.source },
             {

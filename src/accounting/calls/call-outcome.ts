@@ -1,5 +1,6 @@
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
@@ -133,6 +134,8 @@ export interface CallOutcome {
   readonly requestId: string;
   /** Request id that the client sent; `null`: none. */
   readonly clientRequestId: string | null;
+  /** `null`: nothing is recorded. Absent from journal entries of earlier versions. */
+  readonly caller?: RecordedCaller | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;

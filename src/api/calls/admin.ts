@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { CallRecord, CallsStore, OwnedBy } from '../../accounting/calls/calls-store.ts';
 import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
@@ -32,6 +33,10 @@ export const callList = z.strictObject({
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
+  clientAddress: filterText.optional(),
+  program: filterText.optional(),
+  endUser: filterText.optional(),
+  tag: filterText.optional(),
   /** A request id of the gateway, the provider or the client. */
   requestId: filterText.optional(),
   from: instant.optional(),
@@ -62,6 +67,7 @@ export const CALL_COLUMNS = [
     'model',
   ],
   ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
+  ...['clientAddress', 'program', 'endUser', 'tags'],
   ...Object.keys(callResponse.shape.usage.unwrap().shape).map((name) => `usage.${name}`),
   ...['chargeYuan', 'refundedYuan', 'costYuan', 'heldYuan', 'heldTokens', 'durationMs', 'firstByteMs'],
 ];
@@ -91,9 +97,10 @@ export function callReader(dependencies: CallAdminDependencies) {
   }
 
   return async (query: CallQuery, of: OwnedBy) => {
-    const { limit, cursor, accountId, keyId, userId, model, status, requestId, from, to } = query;
+    const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
-      const other = [cursor, accountId, keyId, userId, model, status, from, to].some((given) => given !== undefined);
+      const { requestId: _, limit: __, ...others } = query;
+      const other = Object.values(others).some((given) => given !== undefined);
       if (other)
         throw invalidRequest('requestId: A search by request cannot be combined with other filters.', 'requestId');
       return findRequest(requestId, limit, of);
@@ -104,6 +111,7 @@ export function callReader(dependencies: CallAdminDependencies) {
       keyId: keyId ?? null,
       ownKeyIds: of.keyIds,
       model: model ?? null,
+      caller: callerFilter(query),
       from: from ?? null,
       to: to ?? null,
     };
@@ -114,6 +122,16 @@ export function callReader(dependencies: CallAdminDependencies) {
     const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
     return { data: await showCalls(dependencies, items), nextCursor: next };
   };
+}
+
+function callerFilter({ clientAddress, program, endUser, tag }: CallQuery): RecordedCaller | null {
+  const wanted = {
+    ...(clientAddress !== undefined && { clientAddress }),
+    ...(program !== undefined && { program }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tag !== undefined && { tags: [tag] }),
+  };
+  return Object.keys(wanted).length === 0 ? null : wanted;
 }
 
 export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoint[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import { type ResolutionNote, requestIdOf, type SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
@@ -87,6 +88,21 @@ const resolution = z.strictObject({
 
 const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
 
+/** Who made a call. Address, program and end user are `null` unless they are recorded (`docs/callers.md`). */
+export const callerFields = {
+  clientAddress: z.string().nullable(),
+  program: z.string().nullable().describe('The product tokens of the user agent.'),
+  endUser: z.string().nullable().describe('The end user whom the request named.'),
+  tags: listOf(z.string()).describe('The tags in the header `x-faregate-tags`.'),
+};
+
+const callerToWire = (caller: RecordedCaller | null | undefined) => ({
+  clientAddress: caller?.clientAddress ?? null,
+  program: caller?.program ?? null,
+  endUser: caller?.endUser ?? null,
+  tags: caller?.tags ?? [],
+});
+
 export const callResponse = z
   .strictObject({
     id: z.string(),
@@ -120,6 +136,7 @@ export const callResponse = z
     requestId: z.string().describe("The provider's request id; without one, the gateway's."),
     gatewayRequestId: z.string().describe("The gateway's request id."),
     clientRequestId: z.string().nullable(),
+    ...callerFields,
     usage: z.strictObject({ source: z.enum(['observed', 'estimated']), ...shownCounts }).nullable(),
     excessUsage: z
       .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
@@ -164,6 +181,7 @@ export function callToWire(call: CallRecord, { accountName, keyName, refunds = [
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return shown(callResponse, {
     ...call,
+    ...callerToWire(call.caller),
     accountName,
     keyName,
     gatewayRequestId: requestIdOf(call.id),
@@ -207,6 +225,7 @@ export const inFlightResponse = z
     isStream: z.boolean().nullable(),
     status: z.literal('in_flight'),
     requestId: z.string().nullable(),
+    ...callerFields,
     nodeId: z.string(),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -220,6 +239,7 @@ export type InFlightResponse = z.infer<typeof inFlightResponse>;
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
+    ...callerToWire(facts.caller),
     context: facts.context ?? (call.subscriptionId === null ? 'balance' : 'coding'),
     operation: facts.operation ?? null,
     route: { provider: facts.provider ?? null, model: facts.providerModel ?? null },

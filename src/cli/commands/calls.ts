@@ -22,12 +22,18 @@ const REFUSAL_COLUMNS: readonly Column<RefusalResponse>[] = [
   ...columnsOf<RefusalResponse>('from: clientAddress', 'path', 'model', 'status', 'code', 'message'),
 ];
 
+const FILTERS = ['accountId', 'model', 'status', 'endUser', 'tag', 'program', 'clientAddress'];
+
 export const callCommands: CommandRows = {
   calls: {
     about: 'list the newest calls with their usage and charge; show, settle or refund a call',
     with: {
       '--account <account>': 'only calls of this account (id or name)',
       '--model <model>': 'only calls of this model',
+      '--end-user <name>': 'only calls of this end user',
+      '--tag <tag>': 'only calls with this tag',
+      '--program <program>': 'only calls of this program, such as "OpenAI/Python 2.6.0"',
+      '--client-address <address>': 'only calls from this address',
       '--status <status>': {
         text: 'only calls with this status; in_flight: on all nodes; unresolved: the node died',
         choices: ['succeeded', 'failed', 'aborted', 'in_flight', 'unresolved', 'resolved'],
@@ -45,7 +51,7 @@ export const callCommands: CommandRows = {
       ...callCorrections,
     },
     async reads(admin, output, given) {
-      const query = queryOf(given, ['accountId', 'model', 'status']);
+      const query = queryOf(given, FILTERS);
       const limit = String(given.limit);
       if (given.requestId !== undefined) {
         if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
@@ -86,8 +92,20 @@ function renderCalls(calls: readonly CallResponse[], empty: string): string {
     { title: 'charge ¥', cell: describeCharge, align: 'right' },
     ...columnsOf<CallResponse>('ms: durationMs'),
     { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+    ...callerColumns(calls),
   ]);
   return joined([table, whatToDo(calls)]);
+}
+
+/** Columns of facts that at least one of the calls has. */
+function callerColumns(calls: readonly CallResponse[]): Column<CallResponse>[] {
+  const columns: Column<CallResponse>[] = [
+    { title: 'end user', cell: ({ endUser }) => endUser ?? '' },
+    { title: 'tags', cell: ({ tags }) => tags.join(', ') },
+    { title: 'program', cell: ({ program }) => program ?? '' },
+    { title: 'from', cell: ({ clientAddress }) => clientAddress ?? '' },
+  ];
+  return columns.filter(({ cell }) => calls.some((call) => cell(call) !== ''));
 }
 
 async function printRequest(admin: AdminClient, output: Output, query: Record<string, string>): Promise<number> {

@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { percentOf } from '../../parts/basis-points.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
@@ -12,7 +13,14 @@ import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { DetailsDialog, type EditDialogProps, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
+import {
+  DetailsDialog,
+  type EditDialogProps,
+  LowBalanceDialog,
+  PricesDialog,
+  RatesDialog,
+  RecordingDialog,
+} from './edit-dialogs.tsx';
 import { StatusSection } from './status-section.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -52,16 +60,26 @@ export function SummaryTab({ account }: SummaryProps) {
 
 function DetailsSection({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
+  const caller = useTexts(callerTexts);
+  const facts = (['endUser', 'program', 'clientAddress'] as const).flatMap((fact) =>
+    account.recording[fact] ? [caller[fact]] : [],
+  );
   return (
     <Section
       title={text.details}
-      actions={<EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />}
+      actions={
+        <>
+          <EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />
+          <EditButton label={text.editRecording} account={account} Dialog={RecordingDialog} />
+        </>
+      }
     >
       <Facts
         facts={[
           [text.name, account.name],
           [text.email, account.email ?? text.none],
           [text.id, <CopyText key="id" value={account.id} />],
+          [caller.recording, facts.join(text.comma) || caller.asConfigured],
           [text.created, <Instant key="created" at={account.createdAt} />],
         ]}
       />

@@ -1,6 +1,7 @@
 import { Alert, Badge, Group, SimpleGrid, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Call, OwnCall } from '../../api/types.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { StatusBadge } from '../../parts/calls/status-badge.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -26,6 +27,7 @@ interface CallStoryProps {
 
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
+  const caller = useTexts(callerTexts);
   const operationName = useOperationName();
   const forOperators = 'route' in call ? call : null;
   return (
@@ -76,6 +78,10 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 text.clientRequestId,
                 call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
               ],
+              [caller.endUser, call.endUser],
+              [caller.tags, call.tags.length === 0 ? null : call.tags.join(text.comma)],
+              [caller.program, call.program],
+              [caller.clientAddress, call.clientAddress],
             ]}
           />
         </Section>

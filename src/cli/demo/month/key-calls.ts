@@ -80,6 +80,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     route,
     session: null,
     claim: null,
+    caller: null,
     ...PLAIN,
   };
   const end = {
