@@ -26,7 +26,7 @@ export const usageTexts = pageTexts(
     by: '分组方式',
     measure: '指标',
     calls: '调用次数',
-    tokens: 'Token',
+    tokens: 'token',
     unknownKey: '未知密钥',
     noGroup: '无分组',
     completeUntil: (at: string) => `已统计 ${at} 之前结束的调用。`,
