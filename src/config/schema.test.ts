@@ -144,6 +144,8 @@ describe('configSchema', () => {
         notices: 30 * 86_400_000,
         latency: 100 * 86_400_000,
       },
+      branding: {},
+      console: { pricing: false },
       oidc: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
       notices: { planPercents: [80, 100], routeDownAfter: 60_000, allowNetworks: [] },

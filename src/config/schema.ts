@@ -31,12 +31,14 @@ import {
   section,
   sender,
   sizeBytes,
+  supportAddress,
   text,
   timezone,
   trueOrFalse,
   wholeNumber,
   wireName,
 } from './fields.ts';
+import { logo } from './logo.ts';
 import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
 import { priceSource } from './price-source-schema.ts';
@@ -140,7 +142,15 @@ const database = section({
     .describe('Number of partitions for accounts. The gateway creates missing partitions and never removes one.'),
 });
 
+const seller = section({
+  name: name.describe('Name of the company.'),
+  taxNumber: name.optional().describe('Tax number of the company.'),
+  address: name.optional().describe('Address of the company.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown on statements and receipts.'),
+});
+
 const billing = section({
+  seller: seller.optional().describe('Who issues statements and receipts. Default: they name nobody.'),
   dailySpendCapYuan: amountNano
     .optional()
     .describe('Maximum daily spend of an account without a cap of its own. Default: no cap.'),
@@ -220,6 +230,21 @@ const mail = section({
       .describe('Certificate authorities to trust for the server, in place of the default ones.'),
   }),
   from: sender.describe('Sender of mail.'),
+});
+
+/** What people see in place of the name Faregate (`docs/operations/branding.md`). */
+const branding = section({
+  name: name.optional().describe('Name on sign-in, in the header and title of pages, and in mails. Default: Faregate.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown next to the name.'),
+  supportAddress: supportAddress
+    .optional()
+    .describe('E-mail or https address for questions, shown below pages, with errors and in mails.'),
+});
+
+const consolePages = section({
+  pricing: trueOrFalse
+    .default(false)
+    .describe('Whether `/pricing` shows the listed models with their prices to everybody, without sign-in.'),
 });
 
 const routing = section({
@@ -366,6 +391,8 @@ export const configSchema = section(
     people: people.prefault({}),
     notices: notices.prefault({}),
     mail: mail.optional(),
+    branding: branding.prefault({}),
+    console: consolePages.prefault({}),
     /** OpenID providers for signing in (`docs/openid-connect.md`). */
     oidc: named('OpenID provider names', oidcProvider).default({}),
     tracing: tracing.optional(),

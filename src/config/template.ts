@@ -146,6 +146,16 @@ notices:
   # # tls: starttls, implicit (from the first byte, port 465) or none (a server on this machine).
   # from: Gateway <gateway@example.com>
 
+# What people see in place of the name and the logo of Faregate: docs/operations/branding.md.
+# branding:
+  # name: Acme Gateway
+  # logo: ./logo.svg                    # PNG or SVG, at most 256 KiB
+  # supportAddress: help@example.com    # or an https:// address
+
+console:
+  # Whether /pricing shows the listed models with their prices to everybody, without sign-in.
+  #pricing: false
+
 # Sends spans of calls to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Requires packages that are not
 # installed by default, and loads them only if this section exists.
 # tracing:                              # restart

@@ -21,6 +21,7 @@ const TESTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   'first-operator': { 'operator-edits': ['create a user with a one-time link'] },
   groups: { accounts: ['create an account'], catalog: ['add a plan and a group'], margins: ['change with the group'] },
   incidents: { 'operator-engine': ['find the owner of a pasted key'], 'operator-tasks': ['drain a provider'] },
+  invoices: { papers: ['an operator enters', 'an owner requests an invoice'] },
   keys: {
     'operator-makes': ['a key is shown once', 'a replacement key'],
     'operator-edits': ['of a key keep'],

@@ -46,7 +46,7 @@ function matched(from: readonly Pattern[], text: string, isValue: (value: string
     if (values === null || !values.every(isValue)) continue;
     return chinese.replace(/\{(\d)(\*?)\}/g, (whole, number: string, isTranslated: string, at: number) => {
       const value = values[Number(number) - 1]!;
-      const words = isTranslated === '' ? null : (matched(phrases, value, () => true) ?? known(value));
+      const words = isTranslated === '' ? null : (matched(phrases, value, () => true) ?? known(value.trim()));
       return spaced(chinese[at - 1], words ?? value, chinese[at + whole.length]);
     });
   }
