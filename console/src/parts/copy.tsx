@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Alert, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from '@primer/octicons-react';
 import { defineTexts, useTexts } from '../text/language.tsx';
 
@@ -43,14 +43,12 @@ export function CopyText({ value }: { readonly value: string }) {
 
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
-    <Box pos="relative">
-      <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', paddingRight: 48 }}>
+    <Group gap={4} wrap="nowrap" align="flex-start">
+      <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', flex: 1, minWidth: 0 }}>
         {code}
       </Code>
-      <Box pos="absolute" top={6} right={6}>
-        <CopyIconButton value={code} label={label} />
-      </Box>
-    </Box>
+      <CopyIconButton value={code} label={label} />
+    </Group>
   );
 }
 

@@ -1,9 +1,10 @@
 import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import { ApiError, isAway } from '../api/client.ts';
-import { useLanguage, useTexts } from '../text/language.tsx';
+import { useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
+import { GatewayMessage, useGatewayMessage } from './gateway-message.tsx';
 import { SignInAgain } from './sign-in-again.tsx';
 import { SmallText } from './small.ts';
 import { commonTexts } from './texts.ts';
@@ -36,7 +37,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
         <List size="sm">
           {details.map((line) => (
             <List.Item key={line} style={{ overflowWrap: 'anywhere' }}>
-              {line}
+              <GatewayMessage>{line}</GatewayMessage>
             </List.Item>
           ))}
         </List>
@@ -50,20 +51,6 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
       )}
     </Alert>
   );
-}
-
-/** The gateway's message in the current language. Translations load on first use; the message stays in English if that fails. */
-function useGatewayMessage(message: string): string {
-  const { language } = useLanguage();
-  const [chinese, setChinese] = useState({ of: '', message: '' });
-  useEffect(() => {
-    if (language !== 'zh' || message === '') return;
-    import('./gateway-messages.ts').then(
-      ({ inChinese }) => setChinese({ of: message, message: inChinese(message) }),
-      () => undefined,
-    );
-  }, [language, message]);
-  return language === 'zh' && chinese.of === message ? chinese.message : message;
 }
 
 interface EmptyStateProps {

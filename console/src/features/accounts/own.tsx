@@ -53,7 +53,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
         <Facts
           facts={[
             [text.id, <CopyText key="id" value={account.id} />],
-            [text.status, `${text[account.status]}, ${account.verified ? text.verified : text.unverified}`],
+            [text.status, `${text[account.status]}${text.comma}${account.verified ? text.verified : text.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />

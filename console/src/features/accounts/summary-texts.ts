@@ -25,7 +25,7 @@ export const accountTexts = pageTexts(
     editPrices: 'Edit caps, price and group',
     group: 'Group',
     groupHint: 'Decides the models, the prices and the limits of the account.',
-    cap: 'Daily cap',
+    cap: 'Daily spending cap',
     capHint: 'Leave empty for the configured cap.',
     configured: 'as configured',
     ownCap: 'Cap set by its owners',
@@ -80,7 +80,7 @@ export const accountTexts = pageTexts(
     rates: '每分钟限额',
     editRates: '编辑每分钟限额',
     requests: '请求',
-    tokens: 'Token',
+    tokens: 'token',
     allModels: '全部模型合计',
   },
 );

@@ -107,12 +107,12 @@ function PricesSection({ account }: SummaryProps) {
       <Facts
         facts={[
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
-          [text.ownCap, ownCap === null ? text.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
+          [text.ownCap, ownCap === null ? text.none : text.noted(format.yuan(ownCap), text.ownCapHint)],
           [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
           [text.group, account.groupId ?? text.none],
           [
             text.lowBalance,
-            low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,
+            low === undefined ? '…' : low.thresholdYuan === null ? text.noted(lowText, text.configured) : lowText,
           ],
         ]}
       />

@@ -94,7 +94,7 @@ function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps
   const { userId, name, role } = member;
   const otherRole = role === 'owner' ? 'member' : 'owner';
   return (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={4}>
       <ConfirmButton
         label={otherRole === 'owner' ? membersText.makeOwner : membersText.makeMember}
         question={text.roleQuestion(name)}

@@ -24,7 +24,7 @@ export const quickstartTexts = pageTexts(
     prompt: 'Prompt',
     promptExample: 'Say hello in three languages.',
     send: 'Send',
-    response: 'Answer',
+    response: 'Response',
     needsKey: 'Paste a key above or create a trial key.',
     cost: 'Cost',
     counting: 'Calculating…',

@@ -33,7 +33,7 @@ export const usageTexts = pageTexts(
     by: '分组方式',
     measure: '指标',
     calls: '调用次数',
-    tokens: 'Token',
+    tokens: 'token',
     unknownKey: '未知密钥',
     noGroup: '无分组',
     otherValues: '其余全部',

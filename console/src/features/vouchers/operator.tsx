@@ -58,7 +58,7 @@ export function VoucherBatchesPage() {
     { header: text.by, cell: ({ createdBy }) => createdBy },
   ];
   const actions = (batch: VoucherBatch) => (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={4}>
       <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
       {mayOperate && statusOf(batch, nowMs) === 'open' && (
         <ConfirmButton
