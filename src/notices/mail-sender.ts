@@ -13,6 +13,9 @@ export interface MailTerms {
   readonly password: string | null;
   readonly from: string;
   readonly ca?: string;
+  /** What recipients see in place of the name of the gateway; `null`: nothing. */
+  readonly name: string | null;
+  readonly supportAddress: string | null;
 }
 
 interface Mail {
@@ -34,11 +37,12 @@ const DEADLINE_MS = 20_000;
 
 /** Sends a mail. @throws the signal's reason */
 export async function sendOneMail(
-  { host, port, tls, user, password, from, ca }: MailTerms,
+  terms: MailTerms,
   { to, subject, text, id }: Mail,
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
 ): Promise<SendResult> {
+  const { host, port, tls, user, password, from, ca } = terms;
   const deadline = AbortSignal.timeout(deadlineMs);
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
@@ -64,8 +68,7 @@ export async function sendOneMail(
     const sent = transport.sendMail({
       from,
       to: { name: '', address: to },
-      subject,
-      text,
+      ...branded(terms, { subject, text }),
       headers: { 'auto-submitted': 'auto-generated' },
       ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
     });
@@ -77,6 +80,15 @@ export async function sendOneMail(
   } finally {
     transport?.close();
   }
+}
+
+/** Adds the name to the subject, and name and support address as a signature (RFC 3676, section 4.3). */
+function branded({ name, supportAddress }: MailTerms, { subject, text }: Pick<Mail, 'subject' | 'text'>) {
+  const signature = [name, supportAddress].filter((line) => line !== null);
+  return {
+    subject: name === null ? subject : `${name}: ${subject}`,
+    text: signature.length === 0 ? text : [`${text.trimEnd()}\n`, '-- ', ...signature, ''].join('\n'),
+  };
 }
 
 export function createMailSender(terms: MailTerms): SendMail {

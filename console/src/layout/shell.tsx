@@ -8,6 +8,7 @@ import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { useTimezone } from '../text/timezone.tsx';
+import { PageFooter } from './page-footer.tsx';
 import { type MenuProps, PageMenu } from './page-menu.tsx';
 import { LanguageMenu, Logo, ThemeButton, TimezoneItems } from './preferences.tsx';
 
@@ -78,6 +79,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
       <AppShell.Main id="content" tabIndex={-1}>
         {children}
         <Zones />
+        <PageFooter />
       </AppShell.Main>
     </AppShell>
   );

@@ -6,6 +6,7 @@ import { useLanguage, useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
 import { SignInAgain } from './sign-in-again.tsx';
 import { SmallText } from './small.ts';
+import { SupportLine } from './support-line.tsx';
 import { commonTexts } from './texts.ts';
 
 interface ErrorNoticeProps {
@@ -42,6 +43,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
         </List>
       )}
       {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
+      <SupportLine />
       {isOfOldSession && <SignInAgain onDone={onRetry} />}
       {onRetry !== undefined && !isOfOldSession && (
         <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>

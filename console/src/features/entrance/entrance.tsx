@@ -1,11 +1,13 @@
 import { Card, Center, Group, Stack, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { PageFooter } from '../../layout/page-footer.tsx';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
+import { BRANDING } from '../../parts/branding.ts';
 
 /** The frame of pages before sign-in. */
 export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  useDocumentTitle(`${title} · Faregate`);
+  useDocumentTitle(`${title} · ${BRANDING.name}`);
   return (
     <Center mih="100dvh" p="md">
       <Stack w="100%" maw={400} component="main">
@@ -22,6 +24,7 @@ export function Entrance({ title, children }: { readonly title: string; readonly
           </Title>
           {children}
         </Card>
+        <PageFooter />
       </Stack>
     </Center>
   );
