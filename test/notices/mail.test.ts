@@ -71,7 +71,7 @@ describe('a mail', { timeout: 60_000 }, () => {
     await send({ notice, to: 'lin@people.example' }, going());
     const { text } = server.received[0]!;
     assert.match(text, /^Subject: Acme: .*expires soon\r$/m);
-    assert.match(text, /\r\n-- \r\nAcme\r\nhelp@acme\.example\r\n/);
+    assert.match(text, /\r\n--(?: |=20)\r\nAcme\r\nhelp@acme\.example\r\n/);
   });
 
   it('is retried after a temporary failure, but not for an unknown address', async () => {

@@ -5,6 +5,7 @@ import { WelcomePage } from '../features/entrance/welcome-page.tsx';
 import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
+import { loadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
 import { PageTitle } from '../parts/page.tsx';
@@ -27,8 +28,15 @@ const texts = defineTexts(
   },
 );
 
-/** Selects the page by address and session. The code of the page loads while the session is read. */
+const pricing = loadedLater<object>(async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage);
+
+/** The price page at its own address, which needs no session; everywhere else, the console. */
 export function App() {
+  return window.location.pathname === '/pricing' ? <pricing.Component /> : <ConsoleApp />;
+}
+
+/** Selects the page by address and session. The code of the page loads while the session is read. */
+function ConsoleApp() {
   const { path } = usePlace();
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);

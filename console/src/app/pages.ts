@@ -5,6 +5,7 @@ import {
   CheckCircleIcon,
   CloudIcon,
   CodeIcon,
+  CommentDiscussionIcon,
   CreditCardIcon,
   DatabaseIcon,
   FileDirectoryIcon,
@@ -37,6 +38,7 @@ import type { Language } from '../text/language.tsx';
 const CODE = {
   '/': async () => (await import('../features/overview/own.tsx')).OverviewPage,
   '/quickstart': async () => (await import('../features/quickstart/own.tsx')).QuickstartPage,
+  '/playground': async () => (await import('../features/playground/own.tsx')).PlaygroundPage,
   '/keys': async () => (await import('../features/keys/own.tsx')).KeysPage,
   '/usage': async () => (await import('../features/usage/own.tsx')).UsagePage,
   '/calls': async () => (await import('../features/calls/own.tsx')).CallsPage,
@@ -87,6 +89,7 @@ function page(
 export const PAGES: readonly ConsolePage[] = [
   page('/', 'member', 'calling', HomeIcon, { en: 'Overview', zh: '概览' }),
   page('/quickstart', 'member', 'calling', RocketIcon, { en: 'Quickstart', zh: '快速开始' }),
+  page('/playground', 'member', 'calling', CommentDiscussionIcon, { en: 'Playground', zh: '试验场' }),
   page('/keys', 'member', 'calling', KeyIcon, { en: 'API keys', zh: 'API 密钥' }),
   page('/usage', 'member', 'calling', GraphIcon, { en: 'Usage', zh: '用量' }),
   page('/calls', 'member', 'calling', ListUnorderedIcon, { en: 'Calls', zh: '调用记录' }),

@@ -13,7 +13,7 @@ export function PageFooter() {
   if (supportAddress === null && !hasPricing) return null;
   return (
     <Group component="footer" gap="lg" mt="lg">
-      {hasPricing && (
+      {hasPricing && window.location.pathname !== '/pricing' && (
         <SmallText>
           <Anchor href="/pricing">{text.prices}</Anchor>
         </SmallText>

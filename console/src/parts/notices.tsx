@@ -14,10 +14,14 @@ interface ErrorNoticeProps {
   readonly onRetry?: () => void;
   /** Whether the request changes something. If so, a lost response leaves the outcome unknown. */
   readonly isOfChange?: boolean;
+  /** By default the name of the error. */
+  readonly title?: string;
+  /** What the user can do. */
+  readonly hint?: ReactNode;
 }
 
 /** An error with the request id, by which an operator can find the request. */
-export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
+export function ErrorNotice({ error, onRetry, isOfChange = false, title, hint }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   const message = useGatewayMessage(error?.message ?? '');
   if (error === null) return null;
@@ -31,8 +35,14 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
   return (
-    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
+    <Alert
+      color="red"
+      icon={<AlertIcon />}
+      title={isUnreachable ? undefined : (title ?? reason ?? text.failed)}
+      role="alert"
+    >
       <Text size="sm">{messageOf()}</Text>
+      {hint && <Text size="sm">{hint}</Text>}
       {details.length > 0 && (
         <List size="sm">
           {details.map((line) => (

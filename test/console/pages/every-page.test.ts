@@ -22,6 +22,7 @@ const PLACES = [
   ...[
     '/',
     '/quickstart',
+    '/playground',
     '/keys',
     '/usage',
     '/calls',
