@@ -1,3 +1,4 @@
+import type { OwnModel } from '../../api/types.ts';
 import type { Answer, CalledOperation } from '../../parts/calling/run-call.ts';
 
 /** An image as a data URL, which is how both protocols accept images without a server that stores them. */
@@ -19,15 +20,21 @@ export interface Settings {
   readonly system: string;
   /** As entered; empty: the default of the model. */
   readonly temperature: string;
-  /** As entered; empty: `OUTPUT_TOKENS_DEFAULT`. */
+  /** As entered; empty: `usualOutputTokens`. */
   readonly outputTokens: string;
 }
 
 export const NO_SETTINGS: Settings = { system: '', temperature: '', outputTokens: '' };
 
-/** A limit is always sent: the reservation for a call without one is that of a whole response. */
-export const OUTPUT_TOKENS_DEFAULT = 2048;
+type Callee = Pick<OwnModel, 'id' | 'outputTokens'>;
+
+const OUTPUT_TOKENS_USUAL = 2048;
 const TEMPERATURE_MAX = 2;
+
+/** The limit if none is entered. One is always sent, because a call without one reserves the cost of the longest response. */
+export function usualOutputTokens({ outputTokens }: Callee): number {
+  return Math.min(OUTPUT_TOKENS_USUAL, outputTokens ?? OUTPUT_TOKENS_USUAL);
+}
 
 export function isTemperature(text: string): boolean {
   return text === '' || (/^\d(?:\.\d{1,3})?$/.test(text) && Number(text) <= TEMPERATURE_MAX);
@@ -41,7 +48,7 @@ type Content = string | readonly object[];
 /** The body of the next call: all turns that have a response, then what the user says now. */
 export function bodyOf(
   operation: CalledOperation,
-  model: string,
+  model: Callee,
   { system, temperature, outputTokens }: Settings,
   turns: readonly Turn[],
   said: Said,
@@ -58,11 +65,11 @@ export function bodyOf(
   ];
   const instructions = system.trim();
   return {
-    model,
+    model: model.id,
     ...(operation === 'messages' && instructions !== '' && { system: instructions }),
     messages:
       operation === 'chat' && instructions !== '' ? [{ role: 'system', content: instructions }, ...messages] : messages,
-    max_tokens: outputTokens === '' ? OUTPUT_TOKENS_DEFAULT : Number(outputTokens),
+    max_tokens: outputTokens === '' ? usualOutputTokens(model) : Number(outputTokens),
     ...(temperature !== '' && { temperature: Number(temperature) }),
     stream: true,
   };

@@ -22,10 +22,10 @@ import {
   bodyOf,
   isTemperature,
   NO_SETTINGS,
-  OUTPUT_TOKENS_DEFAULT,
   type Said,
   type Settings,
   type Turn,
+  usualOutputTokens,
 } from './conversation.ts';
 import { ImageList, MessageForm } from './message-form.tsx';
 import { TemperatureField } from './temperature-field.tsx';
@@ -72,7 +72,7 @@ function Playground({ models, hasPlan }: PlaygroundProps) {
 
   function sendAfter(before: readonly Turn[], said: Said): void {
     if (model === undefined) return;
-    const body = bodyOf(operation, model.id, settings, before, said);
+    const body = bodyOf(operation, model, settings, before, said);
     setLastBody({ operation, body });
     send({ target, apiKey: key, operation, body }, said, before);
   }
@@ -114,9 +114,11 @@ function Playground({ models, hasPlan }: PlaygroundProps) {
       {model !== undefined && query.model !== undefined && query.model !== model.id && (
         <Alert color="yellow">{text.noSuchModel(query.model)}</Alert>
       )}
-      <Section title={text.settings}>
-        <SettingFields field={field} />
-      </Section>
+      {model !== undefined && (
+        <Section title={text.settings}>
+          <SettingFields field={field} usualTokens={usualOutputTokens(model)} />
+        </Section>
+      )}
       <Section
         title={text.conversation}
         actions={turns.length > 0 && <SmallButton onClick={clear}>{text.clear}</SmallButton>}
@@ -149,7 +151,13 @@ function areValid({ temperature, outputTokens }: Settings): boolean {
   return isTemperature(temperature) && (outputTokens === '' || isCount(outputTokens, 1));
 }
 
-function SettingFields({ field }: { readonly field: FieldOf<Settings> }) {
+interface SettingFieldsProps {
+  readonly field: FieldOf<Settings>;
+  /** The output limit if none is entered. */
+  readonly usualTokens: number;
+}
+
+function SettingFields({ field, usualTokens }: SettingFieldsProps) {
   const text = useTexts(playgroundTexts);
   const format = useFormat();
   return (
@@ -166,7 +174,7 @@ function SettingFields({ field }: { readonly field: FieldOf<Settings> }) {
         <TemperatureField {...field('temperature')} />
         <CountField
           label={text.outputLimit}
-          description={text.outputLimitHint(format.count(OUTPUT_TOKENS_DEFAULT))}
+          description={text.outputLimitHint(format.exactCount(usualTokens))}
           min={1}
           {...field('outputTokens')}
         />

@@ -18,7 +18,7 @@ export function AnswerView({ answer }: { readonly answer: Answer }) {
     <Stack gap="xs">
       {answer.text !== '' && (
         <Box
-          component="section"
+          role="group"
           aria-label={text.response}
           aria-live="polite"
           // Screen readers read the whole text at its end, and not each piece.
