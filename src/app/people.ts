@@ -11,6 +11,11 @@ import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import {
+  type AnnouncementsInForce,
+  createAnnouncementsInForce,
+} from '../notices/announcements/announcements-in-force.ts';
+import { type AnnouncementsStore, createAnnouncementsStore } from '../notices/announcements/announcements-store.ts';
 import { createIdentityStore } from '../people/identity-store.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
@@ -39,7 +44,15 @@ interface PeopleDependencies {
   readonly countMail?: CountMail;
 }
 
-export type People = PeopleApiDependencies & AdminPeopleDependencies & Pick<KeyAdminDependencies, 'isMember'>;
+export type People = PeopleApiDependencies &
+  AnnouncementParts &
+  AdminPeopleDependencies &
+  Pick<KeyAdminDependencies, 'isMember'>;
+
+interface AnnouncementParts {
+  readonly announcements: AnnouncementsStore;
+  readonly announcementsInForce: AnnouncementsInForce;
+}
 
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
@@ -53,6 +66,7 @@ export function createPeople(deps: PeopleDependencies): People {
   const links = createLinkStore(pool);
   const members = createMembershipStore(pool);
   const identities = createIdentityStore(pool);
+  const announcements = createAnnouncementsStore(pool);
   return {
     users: createUserStore(pool),
     members,
@@ -69,6 +83,8 @@ export function createPeople(deps: PeopleDependencies): People {
       fillRandom: randomFillSync,
     }),
     identities,
+    announcements,
+    announcementsInForce: createAnnouncementsInForce(announcements, clock),
     oidcProviders: () =>
       Object.entries(config().oidc).map(([name, settings]) => ({
         name,

@@ -38,6 +38,7 @@ export const HOMES = {
   ended_keys_progress: 'directory',
   /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
+  announcements: 'directory',
   route_drains: 'directory',
   catalog_revisions: 'directory',
   price_source_reads: 'directory',

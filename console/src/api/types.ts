@@ -8,6 +8,8 @@ export type AccountOfOwner = { readonly id: string; readonly name: string; reado
 
 export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
 
+export type Announcement = { readonly id: string; readonly level: 'info' | 'warning'; readonly textEn: string | null; readonly textZh: string | null; readonly audience: 'everyone' | 'signed_in'; readonly startsAt: Instant; readonly endsAt: Instant; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null };
+
 export type Audit = { readonly isSound: boolean; readonly invariants: readonly { readonly invariant: string; readonly breaches: readonly { readonly accountId: string; readonly detail: string }[] }[] };
 
 export type Call = { readonly id: string; readonly accountId: string; readonly accountName: string; readonly keyId: string; readonly groupId: string | null; readonly context: string; readonly operation: string; readonly model: string; readonly route: { readonly provider: string; readonly model: string }; readonly session: { readonly source: string; readonly route: { readonly provider: string; readonly model: string } } | null; readonly failedRoutes: readonly { readonly provider: string; readonly model: string; readonly error: string }[]; readonly isStream: boolean; readonly status: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved'; readonly httpStatus: number | null; readonly errorCode: string | null; readonly requestId: string; readonly clientRequestId: string | null; readonly usage: { readonly source: 'observed' | 'estimated'; readonly inputTokens: number; readonly cachedInputTokens: number; readonly cacheWriteTokens: number; readonly cacheWrite1hTokens: number; readonly imageInputTokens: number; readonly audioInputTokens: number; readonly citationTokens: number; readonly outputTokens: number; readonly reasoningTokens: number; readonly imageOutputTokens: number; readonly audioOutputTokens: number; readonly separateReasoningTokens: number; readonly images: number; readonly searchUnits: number; readonly webSearches: number; readonly webFetches: number; readonly fileSearches: number; readonly codeExecutions: number; readonly containers: number; readonly otherToolUses: number } | null; readonly excessUsage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly toolUses?: number | undefined; readonly images?: number | undefined } | null; readonly doubtedUsage: readonly ('input' | 'output' | 'searchUnits')[]; readonly innerModels: readonly ({ readonly name: string; readonly model: string; readonly inputTokens: number; readonly outputTokens: number; readonly chargeYuan: Yuan; readonly usage: { readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined } | null; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } | null })[]; readonly pricedBy: PricedBy | null; readonly unpriced: readonly string[]; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly priceFactorBasisPoints: number | null; readonly chargeYuan: Yuan | null; readonly refundedYuan: Yuan | null; readonly refunds: readonly ({ readonly entryId: string; readonly amountYuan: Yuan; readonly memo: string | null; readonly at: Instant })[]; readonly costYuan: Yuan | null; readonly reservedYuan: Yuan | null; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly resolution: { readonly action: 'charge' | 'count' | 'release'; readonly tokens?: number | undefined; readonly by: string | null; readonly byId: string | null; readonly via: 'admin_token' | 'command_line' | 'user'; readonly memo: string | null; readonly at: Instant } | null; readonly startedAt: Instant; readonly endedAt: Instant; readonly durationMs: number; readonly firstByteMs: number | null };
@@ -128,6 +130,8 @@ export type SealedSecret = { readonly name: string; readonly status: 'current_ke
 
 export type Session = { readonly id: string; readonly isThisOne: boolean; readonly createdAt: Instant; readonly lastSeenAt: Instant; readonly expiresAt: Instant; readonly clientAddress: string | null; readonly userAgent: string | null };
 
+export type ShownAnnouncement = { readonly id: string; readonly level: 'info' | 'warning'; readonly textEn: string | null; readonly textZh: string | null };
+
 export type Statement = { readonly accountId: string; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant })[]; readonly areEntriesCut: boolean; readonly models: readonly UsageGroup[]; readonly completeUntil: Instant | null };
 
 export type Subscription = { readonly id: string; readonly accountId: string; readonly planId: string; readonly planName: string | null; readonly status: 'active' | 'scheduled' | 'expired' | 'canceled'; readonly startsAt: Instant; readonly endsAt: Instant; readonly canceledAt: Instant | null; readonly createdAt: Instant };
@@ -144,7 +148,7 @@ export type WebhookDelivery = { readonly noticeId: string; readonly event: 'bala
 
 export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
-export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
+export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string; readonly announcements: readonly ShownAnnouncement[] };
 
 export type Yuan = string;
 
@@ -471,12 +475,12 @@ export interface Endpoints {
     body: { readonly token: string; readonly name?: string | undefined; readonly password?: string | undefined };
     response: WhoAmI;
   };
-  /** List the OpenID providers at which people can sign in. */
+  /** List the OpenID providers at which people can sign in, and the announcements for everyone. */
   'GET /account/v1/oidc': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
+    response: { readonly data: readonly { readonly name: string; readonly displayName: string }[]; readonly announcements: readonly ShownAnnouncement[] };
   };
   /** Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user. */
   'POST /account/v1/oidc/{id}/flows': {
@@ -1079,6 +1083,34 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+  };
+  /** Create an announcement, which the console shows from its start to its end. */
+  'POST /admin/v1/announcements': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly textEn?: string | null | undefined; readonly textZh?: string | null | undefined; readonly level?: 'info' | 'warning' | undefined; readonly audience?: 'everyone' | 'signed_in' | undefined; readonly startsAt?: string | null | undefined; readonly endsAt: string };
+    response: Announcement;
+  };
+  /** List announcements, newest first, also those that ended in the last 90 days. */
+  'GET /admin/v1/announcements': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly Announcement[] };
+  };
+  /** Change an announcement. */
+  'PATCH /admin/v1/announcements/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly textEn?: string | null | undefined; readonly textZh?: string | null | undefined; readonly level?: 'info' | 'warning' | undefined; readonly audience?: 'everyone' | 'signed_in' | undefined; readonly startsAt?: string | undefined; readonly endsAt?: string | undefined };
+    response: Announcement;
+  };
+  /** Delete an announcement, which ends it at once. */
+  'DELETE /admin/v1/announcements/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: null;
   };
   /** Create a batch of vouchers; their codes are shown only once. */
   'POST /admin/v1/vouchers': {

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { type AccountChoice, useAccountChoice } from '../api/account-choice.ts';
 import { SignInPage } from '../features/entrance/sign-in-page.tsx';
@@ -9,7 +10,7 @@ import { loadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
 import { PageTitle } from '../parts/page.tsx';
-import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
+import { SESSION_ENDED, SESSION_KEY, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
 
@@ -40,6 +41,7 @@ function ConsoleApp() {
   const { path } = usePlace();
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
+  useFreshSession(path);
   if (path === '/welcome') return <WelcomePage />;
   if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
@@ -48,6 +50,13 @@ function ConsoleApp() {
       <CurrentPage />
     </SessionProvider>
   );
+}
+
+/** Reads the session again on navigation if it is older than its `staleTime`: it has the announcements. */
+function useFreshSession(path: string): void {
+  const queries = useQueryClient();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on navigation
+  useEffect(() => void queries.refetchQueries({ queryKey: SESSION_KEY, stale: true }), [path, queries]);
 }
 
 function CurrentPage() {

@@ -45,6 +45,7 @@ const PLACES = [
     '/operator/usage',
     '/operator/backup',
     '/operator/notices',
+    '/operator/announcements',
     '/operator/vouchers',
     '/operator/users',
     '/operator/catalog',

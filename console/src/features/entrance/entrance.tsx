@@ -1,12 +1,15 @@
 import { Card, Center, Group, Stack, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { useRead } from '../../api/queries.ts';
 import { PageFooter } from '../../layout/page-footer.tsx';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
+import { Announcements } from '../../parts/announcements.tsx';
 import { BRANDING } from '../../parts/branding.ts';
 
 /** The frame of pages before sign-in. */
 export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const announcements = useRead('GET /account/v1/oidc', {}).data?.announcements ?? [];
   useDocumentTitle(`${title} · ${BRANDING.name}`);
   return (
     <Center mih="100dvh" p="md">
@@ -18,6 +21,7 @@ export function Entrance({ title, children }: { readonly title: string; readonly
             <ThemeButton />
           </Group>
         </Group>
+        <Announcements announcements={announcements} />
         <Card withBorder padding="lg">
           <Title order={1} size="h3" mb="md">
             {title}
