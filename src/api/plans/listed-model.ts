@@ -67,8 +67,9 @@ export function createPublicPrices(
   };
 }
 
-function isCallable({ routes }: Model): boolean {
-  return Object.values(routes).some((each) => each.length > 0);
+/** Whether a provider serves an operation of the model (contract 4.9). */
+function isCallable({ operations, routes }: Model): boolean {
+  return [...operations].some(({ protocol }) => routes[protocol.name].length > 0);
 }
 
 function timeOfDayToWire({ timezone, peakHours, peak, offPeak }: TimeOfDayPrice): z.infer<typeof timeOfDay> {

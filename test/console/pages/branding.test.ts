@@ -62,7 +62,7 @@ console: { pricing: true }`,
     const { page } = console;
     const logo = page.locator('header img');
     await logo.waitFor();
-    assert.equal(await logo.evaluate('(image) => image.naturalWidth'), 40);
+    await page.waitForFunction("document.querySelector('header img').naturalWidth === 40");
     assert.equal(await page.title(), 'API keys · Acme & Sons');
     assert.equal(
       await page.getByRole('link', { name: 'help@acme.example' }).getAttribute('href'),
