@@ -65,8 +65,11 @@ export class PublicApi {
     const queue = this.admissionQueue;
     const admission = new CallAdmission({ reservations, queue, databaseClock });
     const randomSource = options.randomSource ?? Math.random;
+    const { translate } = this.requestWorkers;
+    const preparing = { continuationKeys, health, drained: drains, clock, databaseClock, randomSource, translate };
     const calls = new CallRunner({
-      preparation: new Preparation({ continuationKeys, health, drained: drains, clock, databaseClock, randomSource }),
+      preparation: new Preparation(preparing),
+      translate,
       admission,
       settlement,
       onEnded: (accountId) => queue.ended(accountId),

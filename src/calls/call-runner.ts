@@ -27,7 +27,9 @@ import {
 } from './relay/failover.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { type RelayDependencies, relayStream } from './relay/relay-stream.ts';
+import { translatedError } from './relay/translated-error.ts';
 import type { Settings } from './settings.ts';
+import { isTranslationRefusal, type Translate, type TranslatedInput, translateFor } from './translated-input.ts';
 
 interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
@@ -38,6 +40,7 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly logger: Logger;
+  readonly translate: Translate;
 }
 
 export class CallRunner {
@@ -73,7 +76,8 @@ export class CallRunner {
   async #fail(call: Call, error: unknown): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
-    const response = toResponse(error);
+    const response =
+      call.translation === null ? toResponse(error) : translatedError(toResponse(error), call.policy.operation);
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
       await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {
@@ -97,12 +101,18 @@ export class CallRunner {
       if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
       // If the client has left before the provider is called, the call fails, so that nothing is charged.
       if (client.isGone) throw new GatewayError('malformedHttp');
+      let translation: TranslatedInput | null = null;
+      if (route.translation !== undefined) {
+        translation = await this.#translation(call, route);
+        // The protocol of the provider cannot express the request.
+        if (translation === null) continue;
+      }
       const permit = health.enter(route.id, principal.accountId);
       if (permit === null) {
         isSkipped = true;
         continue;
       }
-      call.beginAttempt(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)));
+      call.beginAttempt(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)), translation);
       try {
         await this.#relayWithCredentials(call, i < candidates.length - 1);
         return;
@@ -117,6 +127,17 @@ export class CallRunner {
     }
     const failure = decisiveFailure(failures, isSkipped);
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
+  }
+
+  /** Returns the request for a route that needs a translation; `null` if its protocol cannot express the request. */
+  async #translation(call: Call, route: Route): Promise<TranslatedInput | null> {
+    if (call.firstTranslation?.route === route) return call.firstTranslation;
+    try {
+      return await translateFor(call, route, this.#dependencies.translate);
+    } catch (error) {
+      if (!isTranslationRefusal(error)) throw error;
+      return null;
+    }
   }
 
   /** Omits routes that were drained while the call waited for admission, unless all were. */
@@ -183,6 +204,8 @@ function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: 
   return routes.toSorted((one, other) => cooldownUntilMs(one) - cooldownUntilMs(other));
 }
 
+const NO_HEADERS = {};
+
 const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
 interface Attempt {
@@ -191,16 +214,18 @@ interface Attempt {
 }
 
 function upstreamRequest(call: Call, credential: string, open: OpenAttempt | null): UpstreamRequest {
-  const { input, principal, settings, report, policy, route } = call;
-  const { protocol, upstreamPath } = policy.operation;
+  const { input, principal, settings, report, operation, route, translation } = call;
+  const { upstreamPath } = operation;
   const provider = settings.providers.get(route.providerId);
-  const mountedNames = settings.config.server.protocolNames[protocol.name];
+  const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
+  // Version and beta headers of a client mean nothing in another protocol.
+  const clientHeaders = translation === null ? call.requestHeaders : NO_HEADERS;
   const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
   return {
     provider,
     account: principal,
     path: upstreamPath,
-    headers: upstreamHeaders(provider, credential, call.requestHeaders, mountedNames, input, trace),
+    headers: upstreamHeaders(provider, credential, clientHeaders, mountedNames, input, trace),
     body: input.toProvider(route.providerModel),
   };
 }

@@ -66,7 +66,7 @@ function admittedCall(fails: boolean) {
     failed: () => undefined,
     ended: () => undefined,
   };
-  call.beginAttempt(route, permit, null);
+  call.beginAttempt(route, permit, null, null);
   return { call, settled };
 }
 

@@ -8,17 +8,18 @@ import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { CallInput } from '../protocols/operations/operation.ts';
+import type { CallInput, Operation } from '../protocols/operations/operation.ts';
 import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import type { AllowedModel } from './allowed-models.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
 import type { CallPricing, PricingSide } from './call-pricing.ts';
 import type { CallReport, CallRequest, CallSession, EndpointPolicy } from './call-request.ts';
-import { budgetHeaders, callHeaders, rateHeaders } from './relay/call-headers.ts';
+import { budgetHeaders, callHeaders, rateHeaders, translationHeaders } from './relay/call-headers.ts';
 import type { Client, ShownHeaders } from './relay/client.ts';
 import { reportResult } from './relay/failover.ts';
 import type { Settings } from './settings.ts';
+import type { TranslatedInput } from './translated-input.ts';
 
 interface SettlementDependencies {
   readonly settlement: Pick<Settlement, 'end'>;
@@ -36,7 +37,8 @@ export class Call implements ShownHeaders {
   readonly policy: EndpointPolicy;
   readonly principal: Principal;
   readonly requestHeaders: IncomingHttpHeaders;
-  readonly input: CallInput;
+  /** The request as the client wrote it. */
+  readonly clientInput: CallInput;
   readonly requestId: string;
   readonly callId: string;
   readonly client: Client;
@@ -64,8 +66,17 @@ export class Call implements ShownHeaders {
   /** The prices before and after a price change that is near; `null` if none is near. */
   sides: readonly PricingSide[] | null = null;
 
+  /** The request for the first route that needs a translation; `null`: none does, or it was not translated yet. */
+  firstTranslation: TranslatedInput | null = null;
+
   // The fields from here on are set by admission and attempts.
   route!: Route;
+  /** The request as it is sent on the current route: that of the client, or its translation. */
+  input: CallInput;
+  /** The operation of the provider on the current route. */
+  operation: Operation;
+  /** The translation for the current route; `null`: the request is sent as it is. */
+  translation: TranslatedInput | null = null;
   readonly failedRoutes: FailedRoute[] = [];
   #admitted!: Admitted;
   /** An instant of the database's clock. */
@@ -82,7 +93,9 @@ export class Call implements ShownHeaders {
     this.policy = request.policy;
     this.principal = request.principal;
     this.requestHeaders = request.headers;
+    this.clientInput = request.input;
     this.input = request.input;
+    this.operation = request.policy.operation;
     this.requestId = request.requestId;
     this.callId = callIdOf(request.requestId);
     this.client = request.client;
@@ -117,8 +130,16 @@ export class Call implements ShownHeaders {
     return this.#isEnded;
   }
 
-  /** @param failure the error of the previous attempt; `null` for the first one */
-  beginAttempt(route: Route, permit: RoutePermit, failure: GatewayError | null): void {
+  /**
+   * @param failure the error of the previous attempt; `null` for the first one
+   * @param translation the request in the protocol of the provider; `null`: as the client wrote it
+   */
+  beginAttempt(
+    route: Route,
+    permit: RoutePermit,
+    failure: GatewayError | null,
+    translation: TranslatedInput | null,
+  ): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
       const afterMs = this.#dependencies.clock.nowMs() - this.startedAtMs;
@@ -126,6 +147,10 @@ export class Call implements ShownHeaders {
     }
     this.route = route;
     this.#permit = permit;
+    if (translation === null && this.translation === null) return;
+    this.translation = translation;
+    this.input = translation?.input ?? this.clientInput;
+    this.operation = translation?.operation ?? this.policy.operation;
   }
 
   /** Called when a stream has begun without an error. This proves that the route works, however the stream ends. */
@@ -201,11 +226,13 @@ export class Call implements ShownHeaders {
   /** The headers of a non-streaming response show the state after settlement. */
   get headers(): Readonly<Record<string, string>> {
     const { callId, policy, settings, principal } = this;
-    if (!settings.config.server.callHeaders) return {};
+    const translated = this.translation === null ? {} : translationHeaders(this.translation);
+    if (!settings.config.server.callHeaders) return translated;
     const remaining = this.#remaining;
     const isOfPlan = remaining !== null && 'calls' in remaining;
     // Some keys may not see the balance.
     const own = {
+      ...translated,
       ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
       ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
     };

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { CallInput, Demand, Operation } from '../protocols/operations/operation.ts';
 import { groupFactorOf } from '../providers/catalog/account-group.ts';
-import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
+import { type Catalog, type Model, type Route, routesOf } from '../providers/catalog/catalog.ts';
 import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
@@ -22,6 +22,7 @@ import { sideAt } from './price-switches.ts';
 import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
 import type { Settings } from './settings.ts';
+import { isTranslationRefusal, type Translate, translateFor } from './translated-input.ts';
 
 interface PreparationDependencies {
   readonly continuationKeys: ContinuationKeys;
@@ -31,6 +32,7 @@ interface PreparationDependencies {
   /** This node's estimate of the database's clock. The database's clock decides which prices are in force. */
   readonly databaseClock: Clock;
   readonly randomSource: RandomSource;
+  readonly translate: Translate;
 }
 
 export class Preparation {
@@ -45,26 +47,26 @@ export class Preparation {
    * @throws GatewayError, or rejects with it, if no model can serve the call, the key may not use the model, or no route is healthy
    */
   prepare(call: Call): void | Promise<void> {
-    const { policy, principal, input, settings } = call;
+    const { policy, principal, clientInput: input, settings } = call;
     call.catalog = settings.catalog.of(principal.groupId);
     const named = input.model === null ? null : call.catalog.resolve(input.model, policy.operation);
     if (named !== null) requireAllowed(named, call);
     const hasChoice = named === null || this.#isChoice(named, policy.operation);
     const continuation = findContinuation(this.#dependencies.continuationKeys, principal.accountId, input, hasChoice);
     if (continuation instanceof Promise) return continuation.then((found) => this.#plan(call, named, found));
-    this.#plan(call, named, continuation);
+    return this.#plan(call, named, continuation);
   }
 
   /** Whether it matters which provider created the state that the call continues: several serve the model, or one is drained. */
   #isChoice(model: Model, operation: Operation): boolean {
-    const routes = model.routes[operation.protocol.name];
+    const routes = routesOf(model, operation);
     return (
       hasSeveralMakers(model, operation) ||
       withoutDrained(model, routes, this.#dependencies.drained).length < routes.length
     );
   }
 
-  #plan(call: Call, named: Model | null, continuation: Continuation): void {
+  #plan(call: Call, named: Model | null, continuation: Continuation): void | Promise<void> {
     const { continuedState, signed } = continuation;
     const { policy, principal, input, catalog } = call;
     const model = named ?? restoredModel(continuedState ?? signed, policy.operation, catalog);
@@ -77,8 +79,28 @@ export class Preparation {
     call.startedAtMs = this.#dependencies.clock.nowMs();
     call.routes = this.#routesOf(call, continuation);
     call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog });
-    this.#price(call, continuedTokens(input.demand, continuation.continuedTokens, model));
     call.report.callId = call.callId;
+    const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
+    if (call.routes[0]!.translation !== undefined) return this.#translate(call, continued);
+    this.#price(call, continued);
+  }
+
+  /** Translates the request for the first route that can express it; routes before it are skipped. */
+  async #translate(call: Call, continued: number): Promise<void> {
+    let refusal: GatewayError | null = null;
+    for (const [index, route] of call.routes.entries()) {
+      if (route.translation === undefined) break;
+      try {
+        call.firstTranslation = await translateFor(call, route, this.#dependencies.translate);
+        call.routes = call.routes.slice(index);
+        this.#price(call, continued);
+        return;
+      } catch (error) {
+        if (!isTranslationRefusal(error)) throw error;
+        refusal ??= error;
+      }
+    }
+    throw refusal!;
   }
 
   /** Sets the price of the call. Near a price change, sets the prices before and after it. */
@@ -110,7 +132,7 @@ export class Preparation {
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
     const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
-    const ordered = orderRoutes(model, policy.operation.protocol.name, choice, makers, avoided);
+    const ordered = orderRoutes(model, policy.operation, choice, makers, avoided);
     const reaching = routesToState(ordered, unknown, settings.providers);
     const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const { accountId } = principal;
@@ -122,7 +144,7 @@ export class Preparation {
 /** Returns the session; `null` if there is none, no affinity, or no choice of routes and credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
   if (!model.hasAffinity) return null;
-  const routes = model.routes[policy.operation.protocol.name];
+  const routes = routesOf(model, policy.operation);
   const isChoice =
     routes.length > 1 || routes.some(({ providerId }) => settings.providers.get(providerId).credentials.isChoice);
   const session = isChoice ? input.session(requestHeaders) : null;
@@ -134,7 +156,7 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
 
 /** The price of a call on a balance. Later prices and revisions follow the database's clock, `atMs`; peak hours follow the call's start. */
 function pricingOf(
-  { policy, input, model, inner, startedAtMs }: Call,
+  { policy, clientInput: input, firstTranslation, model, inner, startedAtMs }: Call,
   { catalog, atMs }: { readonly catalog: Catalog; readonly atMs: number },
   continued: number,
 ): CallPricing {
@@ -142,11 +164,24 @@ function pricingOf(
     priceInForce(catalog.find(id)?.price ?? price, startedAtMs, atMs);
   const price = priceOf(model);
   const basis = chargeBasis(policy.operation, price.prices);
-  const estimate = estimateReservation(input, { model, prices: price.prices, basis, continuedTokens: continued });
+  const terms = { model, prices: price.prices, basis, continuedTokens: continued };
+  const asked = estimateReservation(input, terms);
+  const estimate =
+    firstTranslation === null ? asked : greaterEstimate(asked, estimateReservation(firstTranslation.input, terms));
   const own = { price, basis, groupFactorBasisPoints: groupFactorOf(catalog.group), estimate };
   if (inner.length === 0) return { ...own, inner: NO_INNER, reservation: estimate };
   const priced = inner.map((each) => ({ ...each, price: priceOf(each.model) }));
   return { ...own, inner: priced, reservation: withInnerModels(input, estimate, priced, continued) };
+}
+
+/** A translated request may ask for more than the client's, such as a cache write. */
+function greaterEstimate(asked: ReservationEstimate, translated: ReservationEstimate): ReservationEstimate {
+  const more = asked.amountNano > translated.amountNano ? asked : translated;
+  return {
+    ...more,
+    inputTokens: Math.max(asked.inputTokens, translated.inputTokens),
+    tokens: Math.max(asked.tokens, translated.tokens),
+  };
 }
 
 const NO_INNER: CallPricing['inner'] = [];
@@ -169,8 +204,8 @@ function withInnerModels(
   return { amountNano, tokens };
 }
 
-function hasSeveralMakers(model: Model, { protocol }: Operation): boolean {
-  const routes = model.routes[protocol.name];
+function hasSeveralMakers(model: Model, operation: Operation): boolean {
+  const routes = routesOf(model, operation);
   return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
 }
 

@@ -10,8 +10,10 @@ import type { RequestFacts } from '../protocols/operations/operation.ts';
 import type { Count } from '../protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../protocols/token-estimate/tokenizer.ts';
+import type { TranslationTarget } from '../protocols/translation/translated-request.ts';
+import { type AskedTranslation, type Translated, translated } from './translated.ts';
 
-export type RequestTask = ReadTask | EstimateTask | CountTask;
+export type RequestTask = ReadTask | EstimateTask | CountTask | TranslateTask;
 
 interface ReadTask {
   readonly does: 'read';
@@ -29,6 +31,14 @@ interface EstimateTask {
 interface CountTask {
   readonly does: 'count';
   readonly kind: BodyKind;
+  readonly body: ArrayBuffer;
+}
+
+/** Asks for the body of a provider that speaks another protocol. The client's body was checked before. */
+interface TranslateTask {
+  readonly does: 'translate';
+  readonly asked: AskedTranslation;
+  readonly target: TranslationTarget;
   readonly body: ArrayBuffer;
 }
 
@@ -53,7 +63,7 @@ const estimates = { responses: inputTokens, messages: countTokens };
 /** The tokenizer is loaded by the first task. If this file loaded it, an error would leave tasks without a result. */
 let tokenizer: Tokenizer | null = null;
 
-export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
+export function run(task: RequestTask): ReadBody | Estimated | Count | Translated | Refusal {
   let isMovedBack = false;
   try {
     const result = perform(task);
@@ -68,7 +78,7 @@ export function run(task: RequestTask): ReadBody | Estimated | Count | Refusal {
   }
 }
 
-function perform(task: RequestTask): ReadBody | Estimated | Count {
+function perform(task: RequestTask): ReadBody | Estimated | Count | Translated {
   switch (task.does) {
     case 'read':
       return read(task);
@@ -76,6 +86,8 @@ function perform(task: RequestTask): ReadBody | Estimated | Count {
       return estimate(task);
     case 'count':
       return count(task.kind, Buffer.from(task.body));
+    case 'translate':
+      return translated(task.asked, Buffer.from(task.body), task.target);
   }
 }
 

@@ -10,7 +10,9 @@ import type { Estimate } from '../protocols/operations/estimate.ts';
 import type { JsonOperation, RequestFacts } from '../protocols/operations/operation.ts';
 import type { Count } from '../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
+import type { TranslationTarget } from '../protocols/translation/translated-request.ts';
 import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
+import { type AskedTranslation, type Translated, translated } from './translated.ts';
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
@@ -54,6 +56,10 @@ const READING_BYTES_MAX: Readonly<Record<JsonOperation['reading'], { readonly he
 const TRIED_HERE = { sizeBytesMax: 512 * KIB, limits: { ...defaultJsonScanLimits, stepsMax: 32_768 } } as const;
 /** Maximum size of a body whose tokens the quick threads count. The slow thread counts larger ones; the serving thread counts none. */
 const QUICK_COUNT_BYTES_MAX = 256 * KIB;
+
+/** Maximum size of a body that is translated in the serving thread. Translating decodes and writes all text. */
+const TRANSLATED_HERE_BYTES_MAX = 16 * KIB;
+const QUICK_TRANSLATION_BYTES_MAX = MIB;
 
 /** One core is left for the serving thread. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
@@ -168,6 +174,16 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         body.length <= QUICK_COUNT_BYTES_MAX,
         () => copyToMove(body),
         (buffer) => ({ does: 'count', kind, body: buffer }),
+      );
+    },
+    /** Translates a body that was read before. It must not change until the promise settles. */
+    translate(asked: AskedTranslation, body: Buffer, target: TranslationTarget, tenant: Tenant): Soon<Translated> {
+      if (body.length <= TRANSLATED_HERE_BYTES_MAX) return translated(asked, body, target);
+      return run(
+        tenant,
+        body.length <= QUICK_TRANSLATION_BYTES_MAX,
+        () => copyToMove(body),
+        (buffer) => ({ does: 'translate', asked, target, body: buffer }),
       );
     },
     async close(): Promise<void> {

@@ -36,6 +36,7 @@ function modelWith(limits: { contextTokensMax?: number; outputTokensMax?: number
     hiddenReasoning: null,
     hasAffinity: true,
     onClientAbort: null,
+    routesByOperation: null,
     routes: { chat: [], messages: [] },
     ...limits,
   };

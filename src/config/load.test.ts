@@ -82,7 +82,7 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf(text), [
       '3: server.port: Expected a port from 0 to 65535; found "80800".',
       '5: billing.timezone: Expected a time zone such as Asia/Shanghai; found "Asia/Shanghia".',
-      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, apiKeys, vendor, auth, timeouts, connections, queue, sharedState, allows, unknownTools, missingUsage, cacheTokens, traceContext, headers, proxy, http2, ca.',
+      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, apiKeys, vendor, auth, timeouts, connections, queue, sharedState, allows, unknownTools, missingUsage, cacheTokens, traceContext, headers, proxy, http2, ca, serves, dialect.',
       '19: models.large.price.output: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "16 yuan".',
       '23: models.large.routes.1.model: This key is required. Expected text.',
       '24: models.large.routes.1.modle: Unknown key. Did you mean "model"?',

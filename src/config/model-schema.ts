@@ -7,6 +7,8 @@ import {
   type UnitPrice,
 } from '../protocols/metering/usage-units.ts';
 import { operationNames } from '../protocols/operations/all.ts';
+import { clientFormNames } from '../protocols/translation/pairs.ts';
+import { dialect } from './dialect-schema.ts';
 import {
   amountNano,
   anyText,
@@ -141,6 +143,14 @@ const route = section({
   weight: wholeNumber(0, 1_000_000)
     .default(1)
     .describe('Share of calls among routes of the same priority. 0 takes the route out of service.'),
+  translate: listOf('at least one operation', oneOf(clientFormNames), 1)
+    .optional()
+    .describe(
+      'Operations whose requests are translated for the provider. Other routes are tried first (`docs/translation.md`).',
+    ),
+  dialect: dialect
+    .optional()
+    .describe('How translated requests are written for this model. Replaces keys of the provider.'),
   cost: cost
     .optional()
     .describe(

@@ -7,6 +7,7 @@ import { findOperation } from '../protocols/operations/all.ts';
 import type { Path } from './document.ts';
 import { oidcBreaches } from './oidc.ts';
 import { closestName } from './suggest.ts';
+import { translationBreaches } from './translation-rules.ts';
 import { parseSizeBytes } from './units.ts';
 
 interface RuleBreach {
@@ -39,6 +40,7 @@ export function findRuleBreaches(value: unknown): RuleBreach[] {
       ...priceBreaches(id, model),
       ...costBreaches(id, model, providers),
       ...routeBreaches(id, model, names(providers)),
+      ...translationBreaches(translationFacts(id, model, providers)),
       ...innerModelBreaches(id, model, models),
     ]),
     ...entries(value, 'plans').flatMap(([id, plan]) => planBreaches(id, plan, models)),
@@ -320,6 +322,20 @@ function routeBreaches(id: string, model: unknown, providers: readonly string[])
     if (typeof name !== 'string' || providers.includes(name)) return [];
     return [{ path: ['models', id, 'routes', index, 'provider'], message: unknownName('provider', name, providers) }];
   });
+}
+
+/** Reads what the rules of translation need. Values that the schema refuses are left out. */
+function translationFacts(id: string, model: unknown, providers: readonly (readonly [string, unknown])[]) {
+  const texts = (of: unknown, key: string): string[] => items(of, key).map(([item]) => String(item));
+  const routes = items(model, 'routes').flatMap(([route]) => {
+    const provider = providers.find(([name]) => name === field(route, 'provider'))?.[1];
+    const protocol = field(provider, 'protocol');
+    if (typeof protocol !== 'string') return [];
+    const serves = field(provider, 'serves') === undefined ? null : texts(provider, 'serves');
+    return [{ protocol, serves, translate: texts(route, 'translate') }];
+  });
+  const hasOutputLimit = /^[1-9]\d*$/.test(String(field(model, 'maxOutputTokens')));
+  return { id, operations: texts(model, 'operations'), hasOutputLimit, routes };
 }
 
 function innerModelBreaches(id: string, model: unknown, models: readonly (readonly [string, unknown])[]): RuleBreach[] {

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { byProtocol, type ProtocolName, protocolNames } from '../protocols/all.ts';
+import { operationNames } from '../protocols/operations/all.ts';
+import { dialect } from './dialect-schema.ts';
 import {
   addressRange,
   allowedPart,
@@ -315,6 +317,12 @@ const provider = section({
   ca: certificates
     .optional()
     .describe('Certificate authorities to trust for the provider, in place of the default ones.'),
+  serves: listOf('at least one operation', oneOf(operationNames), 1)
+    .optional()
+    .describe(
+      'Operations that the provider serves. Default: all of its protocol. Others need a route with `translate`.',
+    ),
+  dialect: dialect.optional().describe('How translated requests are written for the provider (`docs/translation.md`).'),
 });
 
 const minute = (who: string) => ({

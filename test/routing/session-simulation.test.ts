@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Model, Route } from '../../src/providers/catalog/catalog.ts';
+import { operationOf } from '../../src/protocols/operations/all.ts';
 import { bySession, orderRoutes } from '../../src/providers/routing/choose.ts';
 import { COMEBACK_MS, RouteHealth } from '../../src/providers/routing/health.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -24,7 +25,7 @@ function createNode() {
     /** The route of a session's next call. */
     routeOf(session: string): Name {
       const drained = { find: (_model: string, { id }: Pick<Route, 'id'>) => (isDrained.has(id) ? {} : null) };
-      const ordered = orderRoutes(model, 'chat', bySession(session, health), undefined, drained as never);
+      const ordered = orderRoutes(model, operationOf('chat'), bySession(session, health), undefined, drained as never);
       return ordered.find(({ id }) => health.allows(id, 'account'))!.id as Name;
     },
     fail: (id: Name) => {

@@ -5,16 +5,20 @@ import type { RateStatus } from '../../protocols/rate-status.ts';
 import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
 import type { Settings } from '../settings.ts';
+import type { TranslatedInput } from '../translated-input.ts';
 
 /** CORS exposes these headers to web pages. */
 export const CALL_HEADER_NAMES = [
+  'x-faregate-added',
   'x-faregate-available-yuan',
   'x-faregate-budgets',
   'x-faregate-call-id',
   'x-faregate-calls-left',
   'x-faregate-charge-yuan',
+  'x-faregate-left-out',
   'x-faregate-repeated',
   'x-faregate-reset-at',
+  'x-faregate-translated',
 ] as const;
 
 export const REPEATED_HEADER = { 'x-faregate-repeated': 'true' } as const;
@@ -47,6 +51,30 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
   });
   return { 'x-faregate-budgets': shown.join(', ') };
 }
+
+/** Maximum length of a list in a header. */
+const LIST_LENGTH_MAX = 1_024;
+
+/** Headers of a translated call: the protocol of the provider, and the names of members that were left out and added. */
+export function translationHeaders({
+  answer,
+  leftOut,
+  added,
+}: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'>): CallHeaders {
+  return {
+    'x-faregate-translated': answer.provider,
+    ...(leftOut.length > 0 && { 'x-faregate-left-out': listed(leftOut) }),
+    ...(added.length > 0 && { 'x-faregate-added': listed(added) }),
+  };
+}
+
+/** Names are chosen by the client, so characters that a header cannot have, and commas, are replaced. */
+function listed(names: readonly string[]): string {
+  const whole = names.map((name) => name.replace(UNFIT, '?')).join(',');
+  return whole.length <= LIST_LENGTH_MAX ? whole : `${whole.slice(0, LIST_LENGTH_MAX - 3)}...`;
+}
+
+const UNFIT = /[^\x21-\x2b\x2d-\x7e]/g;
 
 export function resetHeaders(resetAtMs: number): CallHeaders {
   return { 'x-faregate-reset-at': new Date(resetAtMs).toISOString() };

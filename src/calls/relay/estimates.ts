@@ -32,10 +32,10 @@ export interface EstimateDependencies {
 
 export async function estimateInput(
   countInput: CountInput,
-  { policy, principal, model, pricing }: Call,
+  { operation, principal, model, pricing }: Call,
   body: RequestBody,
 ): Promise<number> {
-  const { countedAs } = policy.operation;
+  const { countedAs } = operation;
   const { inputTokens } = pricing.estimate;
   if (countedAs === null || !Buffer.isBuffer(body)) return inputTokens;
   try {

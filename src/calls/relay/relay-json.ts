@@ -5,6 +5,7 @@ import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
+import { translateWhole } from '../../protocols/translation/translated-answer.ts';
 import {
   Exchange,
   type ResponseReceiver,
@@ -15,10 +16,12 @@ import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../provid
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { Call } from '../call.ts';
+import type { TranslatedInput } from '../translated-input.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
+import { untranslatable } from './translated-error.ts';
 
 /**
  * Maximum size of a response that is held until it is settled; if it cannot be billed, the client gets a 502. Of a larger response, all but
@@ -150,8 +153,17 @@ class JsonRelay implements ResponseReceiver {
     this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
     if (this.#call.client.isGone) this.#dropUnlessStorable();
-    this.#isSentEarly ||= this.#sizeBytes > HELD_BYTES_MAX;
+    const isTooLarge = this.#sizeBytes > HELD_BYTES_MAX;
     const fits = this.#count();
+    if (this.#call.translation !== null) {
+      // A translated response is written when all of it is known.
+      if (isTooLarge || !fits) {
+        this.#isInvalid = true;
+        this.#exchange.abort();
+      }
+      return;
+    }
+    this.#isSentEarly ||= isTooLarge;
     if (!this.#call.client.isGone && (this.#isSentEarly || !fits)) {
       this.#isSentEarly = true;
       this.#sendAllButLast();
@@ -210,6 +222,7 @@ class JsonRelay implements ResponseReceiver {
       const response = this.#readSuccess(failure);
       const usage = response === null ? null : await this.#usage(response);
       if (usage === null) throw this.#unusable(response);
+      if (this.#call.translation !== null) this.#translate(this.#call.translation, usage);
       await this.#call.end({
         status: 'succeeded',
         usage,
@@ -249,6 +262,22 @@ class JsonRelay implements ResponseReceiver {
     const signed = new SignedBlocks();
     signed.add(member);
     return signed.keys();
+  }
+
+  /**
+   * Replaces the response by its translation.
+   * @throws UpstreamFailure if the client's protocol cannot express it
+   */
+  #translate({ answer }: TranslatedInput, usage: UsageFacts): void {
+    // The client has left, and nobody will repeat the request.
+    if (this.#held.length === 0) return;
+    try {
+      const translated = translateWhole(answer, this.#call, Buffer.concat(this.#held), usage);
+      this.#held = [translated];
+      this.#sizeBytes = translated.length;
+    } catch (error) {
+      throw untranslatable(error, this.#requestId);
+    }
   }
 
   #sendRest(): void {

@@ -22,9 +22,13 @@ import { HeldBytes } from './held-bytes.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
+import { neededWhole, StreamTranslation } from './stream-translation.ts';
+import { untranslatable } from './translated-error.ts';
 
 /** If more bytes follow the terminal event, the provider's connection is closed and the stream is complete. */
 const BYTES_AFTER_END_MAX = 1024 * 1024;
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
 const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
@@ -76,18 +80,23 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   readonly #opening: StreamOpening | null;
   /** A refusal that the provider sent as an event, before anything was forwarded to the client. */
   #refusal: UpstreamFailure | null = null;
+  /** Translates what is sent to the client; `null`: it is sent as it is. */
+  readonly #translated: StreamTranslation | null;
 
   constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
     const { requestId, input, hasSeveralMakers } = call;
     const { basis } = call.pricing;
+    const { translation } = call;
+    this.#translated = translation === null ? null : new StreamTranslation(translation.answer, call);
     this.#call = call;
     this.#upstream = upstream;
     this.#dependencies = dependencies;
     this.requestId = requestId;
-    this.#opening = hasAlternative ? new StreamOpening((bytes) => this.send(bytes)) : null;
+    this.#opening = hasAlternative ? new StreamOpening((bytes) => this.#relay(bytes)) : null;
     const signed = hasSeveralMakers && input.signedMember !== null ? new SignedBlocks() : null;
-    this.#tap = new StreamTap(input.readStream(basis, upstream.provider.restatesUsage), this, signed);
-    this.#end = new StreamEnd(call, upstream.body, dependencies, this.#tap, this);
+    const reading = input.readStream(basis, upstream.provider.restatesUsage);
+    this.#tap = new StreamTap(this.#translated === null ? reading : neededWhole(reading), this, signed);
+    this.#end = new StreamEnd(call, upstream.body, dependencies, this.#tap, this, this.#translated);
   }
 
   async run(): Promise<void> {
@@ -111,7 +120,11 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
       if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
       this.#tap.end();
       const isCancelled = this.#clientAbort?.state === 'cancelled';
-      await (this.#tap.isComplete(endedCleanly) ? this.#end.complete() : this.#end.breakOff(failure, isCancelled));
+      const untranslated = this.#translated?.failure ?? null;
+      if (untranslated !== null) failure = untranslatable(untranslated, this.requestId);
+      await (untranslated === null && this.#tap.isComplete(endedCleanly)
+        ? this.#end.complete()
+        : this.#end.breakOff(failure, isCancelled));
     } finally {
       this.#memory.over();
     }
@@ -162,7 +175,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
     }
     const tap = this.#tap;
     tap.push(chunk);
-    if (tap.isVoid) this.#exchange.abort();
+    if (tap.isVoid || this.#translated?.failure) this.#exchange.abort();
     this.count();
     if (tap.hasBegun) this.firstEventAtMs ??= this.#dependencies.clock.nowMs();
     if (this.#end.hasBegun) this.#end.settleOrAwaitUsage();
@@ -188,23 +201,35 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   forward(bytes: Buffer): void {
     if (this.#refusal !== null) return;
-    if (this.#hasRelayed || !this.#opening?.keep(bytes)) this.send(bytes);
+    if (this.#hasRelayed || !this.#opening?.keep(bytes)) this.#relay(bytes);
   }
 
   forwardError(event: Buffer): void {
-    if (!this.#refuses(event)) this.send(this.#scrubbed(event));
+    if (this.#refuses(event)) return;
+    if (this.#translated === null) this.send(this.#scrubbed(event));
+    else this.#translated.noteError(this.#scrubbed(event));
   }
 
   finish(bytes: Buffer): void {
-    this.#end.hold(bytes);
+    if (this.#translated !== null) this.#opening?.sendKept();
+    this.#end.hold(this.#translated === null ? bytes : this.#translated.push(bytes));
   }
 
   finishError(event: Buffer): void {
-    if (!this.#refuses(event)) this.finish(this.#scrubbed(event));
+    if (this.#refuses(event)) return;
+    this.#translated?.noteError(this.#scrubbed(event));
+    this.#end.hold(this.#translated === null ? this.#scrubbed(event) : NO_BYTES);
+  }
+
+  /** Sends events of the provider. */
+  #relay(bytes: Buffer): void {
+    if (!this.#hasRelayed) this.#relayBegins();
+    this.send(this.#translated === null ? bytes : this.#translated.push(bytes));
   }
 
   send(bytes: Buffer): void {
     if (!this.#hasRelayed) this.#relayBegins();
+    if (bytes.length === 0) return;
     const { client } = this.#call;
     if (!client.hasBegun) {
       if (client.isGone) return;
@@ -223,7 +248,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   /** Updates the memory in use. Reading continues if the client keeps up and the kept bytes fit into the budget. */
   count(): void {
-    this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0));
+    const translatedBytes = this.#translated === null ? 0 : this.#translated.keptBytes;
+    this.#memory.keep(this.#tap.memoryBytes + this.#end.heldBytes + (this.#opening?.keptBytes ?? 0) + translatedBytes);
     if (!this.#memory.readOn()) this.wasPaused = true;
   }
 

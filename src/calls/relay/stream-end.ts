@@ -8,6 +8,8 @@ import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
+import type { StreamTranslation } from './stream-translation.ts';
+import { translatedError, untranslatable } from './translated-error.ts';
 
 /** How long missing usage is awaited: some providers report it after the terminal event. */
 const LATE_USAGE_MS = 2_000;
@@ -41,19 +43,31 @@ export class StreamEnd {
   readonly #dependencies: EndDependencies;
   readonly #tap: StreamTap;
   readonly #relay: EventRelay;
+  readonly #translation: StreamTranslation | null;
   hasBegun = false;
   heldBytes = 0;
   #held: Buffer[] = [];
   #lateUsageTimer: NodeJS.Timeout | undefined;
   #settling: Promise<void> | null = null;
   #isSettled = false;
+  /** Whether the end of the stream could not be translated. */
+  #isBroken = false;
 
-  constructor(call: Call, sent: RequestBody, dependencies: EndDependencies, tap: StreamTap, relay: EventRelay) {
+  /** @param translation translates the stream; `null`: it is sent as it is */
+  constructor(
+    call: Call,
+    sent: RequestBody,
+    dependencies: EndDependencies,
+    tap: StreamTap,
+    relay: EventRelay,
+    translation: StreamTranslation | null,
+  ) {
     this.#call = call;
     this.#sent = sent;
     this.#dependencies = dependencies;
     this.#tap = tap;
     this.#relay = relay;
+    this.#translation = translation;
   }
 
   hold(bytes: Buffer): void {
@@ -96,9 +110,20 @@ export class StreamEnd {
   }
 
   async #settleAndSend(): Promise<void> {
-    await this.#call.end(await this.#completed());
+    const translation = this.#translation;
+    if (translation !== null) {
+      this.hold(translation.close());
+      if (translation.failure !== null) {
+        this.#isBroken = true;
+        await this.breakOff(untranslatable(translation.failure, this.#relay.requestId), false);
+        return;
+      }
+    }
+    const end = await this.#completed();
+    await this.#call.end(end);
     this.#isSettled = true;
     for (const bytes of this.#held) this.#relay.send(bytes);
+    if (translation !== null && end.error === null) this.#relay.send(translation.end(end.usage));
     this.#held = [];
     this.heldBytes = 0;
     this.#relay.count();
@@ -115,7 +140,12 @@ export class StreamEnd {
       if (client.hasBegun) client.endWithError(toResponse(error), this.#relay.requestId);
       throw error;
     }
-    if (client.isGone) return;
+    if (client.isGone || this.#isBroken) return;
+    if (this.#translation?.error) {
+      if (!client.hasBegun) this.#relay.begin();
+      this.#endWithProvidersError(this.#translation.error);
+      return;
+    }
     // No event may have been forwarded, so the head of the response is still to be sent.
     if (!client.hasBegun) this.#relay.begin();
     client.end();
@@ -134,12 +164,19 @@ export class StreamEnd {
     } finally {
       if (end.error !== null) {
         // Ends an incomplete event, so that readers do not drop the error event after it.
-        if (!this.#tap.isBetweenEvents) client.write(EVENT_END);
+        if (this.#translation === null && !this.#tap.isBetweenEvents) client.write(EVENT_END);
         // The provider's own error event was forwarded; a second one would confuse clients.
-        if (this.#tap.hasError) client.endBroken();
+        if (this.#translation?.error) this.#endWithProvidersError(this.#translation.error);
+        else if (this.#tap.hasError && this.#translation === null) client.endBroken();
         else client.endWithError(end.error, this.#relay.requestId);
       }
     }
+  }
+
+  /** Ends the stream with the words of the provider, in the client's protocol. */
+  #endWithProvidersError(error: GatewayError): void {
+    const { client, policy } = this.#call;
+    client.endWithError(translatedError(error, policy.operation), this.#relay.requestId);
   }
 
   async #completed(): Promise<CallEnd> {

@@ -67,6 +67,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     demand: { ...plainDemand, outputTokensDefault: IMAGE_OUTPUT_TOKENS },
     choices,
     contentType,
+    clientBody: null,
     session: () => null,
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
     toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),

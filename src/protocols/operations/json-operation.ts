@@ -114,6 +114,10 @@ class JsonCallInput<Details> implements CallInput {
     this.choices = facts.choices;
   }
 
+  get clientBody(): Buffer {
+    return this.#body;
+  }
+
   signedKeys(): readonly string[] {
     const { messagesAt, continuationKeys } = this.#facts;
     return messagesAt === -1 ? reasoningKeys(continuationKeys) : signedKeysIn(this.#body, messagesAt);

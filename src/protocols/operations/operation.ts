@@ -207,6 +207,8 @@ export interface CallInput {
   /** Number of choices in the request. Each one may use the model's full output. */
   readonly choices: number;
   readonly contentType: string;
+  /** The body as the client wrote it; `null`: it is too large to be kept in memory. */
+  readonly clientBody: Buffer | null;
   /** Checks the request against its model. @throws GatewayError `invalidRequest` with the invalid field */
   checkFor(modelId: string): void;
   /** Returns the body for the provider: unchanged except for the model name and the option to report usage. */

@@ -17,6 +17,7 @@ import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protoc
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 import { type AccountGroup, compileGroup, missingGroup } from './account-group.ts';
+import { compileRoutesByOperation, type RouteTranslation } from './translated-routes.ts';
 
 export interface Route {
   /** Identifies the route across configuration reloads, so that its health is kept. */
@@ -26,6 +27,8 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly cost?: ModelPrice;
+  /** How requests are translated for the provider; absent: they are sent as they are. */
+  readonly translation?: RouteTranslation;
 }
 
 export interface Model {
@@ -46,7 +49,15 @@ export interface Model {
   readonly hasAffinity: boolean;
   /** What happens to a stream after a client abort; `null`: the general setting applies. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
+  /** Routes by the protocol of their providers. `routesOf` has those of an operation. */
   readonly routes: Readonly<Record<ProtocolName, readonly Route[]>>;
+  /** Routes of operations that not all providers of their protocol serve, or that are translated for some; `null`: there are none. */
+  readonly routesByOperation: ReadonlyMap<Operation, readonly Route[]> | null;
+}
+
+/** The routes that serve an operation. */
+export function routesOf({ routes, routesByOperation }: Model, operation: Operation): readonly Route[] {
+  return routesByOperation?.get(operation) ?? routes[operation.protocol.name];
 }
 
 /** The models as they are offered to the accounts of one group, or to accounts without a group. */
@@ -135,8 +146,12 @@ function namesOfGroup(byName: ReadonlyMap<string, Model>, group: AccountGroup): 
 function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
   const price = prices.get(model.id) ?? model.price;
   if (providers === null) return price === model.price ? model : { ...model, price };
-  const routes = byProtocol(({ name }) => model.routes[name].filter(({ providerId }) => providers.has(providerId)));
-  return { ...model, price, routes };
+  const isAllowed = ({ providerId }: Route): boolean => providers.has(providerId);
+  const routes = byProtocol(({ name }) => model.routes[name].filter(isAllowed));
+  const { routesByOperation } = model;
+  const byOperation =
+    routesByOperation && new Map([...routesByOperation].map(([name, of]) => [name, of.filter(isAllowed)]));
+  return { ...model, price, routes, routesByOperation: byOperation };
 }
 
 /** Whether accounts of a group may use a model. A model without a route to one of the group's providers is not offered. */
@@ -155,16 +170,10 @@ function withModelsServed(group: AccountGroup, models: readonly Model[]): Accoun
 
 function compileModel(id: string, model: ModelConfig, config: Config, localTime: LocalTime): Model {
   const routes = byProtocol((): Route[] => []);
+  const outputTokensMax = tokenLimit(model.maxOutputTokens);
   for (const route of model.routes) {
     const provider = config.providers[route.provider]!;
-    routes[provider.protocol].push({
-      id: `${id} ${route.provider} ${route.model}`,
-      providerId: route.provider,
-      providerModel: route.model,
-      priority: route.priority,
-      weight: route.weight,
-      ...(route.cost && { cost: compilePrice(route.cost, localTime) }),
-    });
+    routes[provider.protocol].push(compileRoute(id, route, localTime));
   }
   return {
     id,
@@ -172,13 +181,25 @@ function compileModel(id: string, model: ModelConfig, config: Config, localTime:
     operations: new Set(model.operations.map(operationOf)),
     price: compilePrice(model.price, localTime),
     contextTokensMax: tokenLimit(model.contextLength),
-    outputTokensMax: tokenLimit(model.maxOutputTokens),
+    outputTokensMax,
     tokenFactor: model.tokenFactor ?? null,
     innerModels: new Map(Object.entries(model.innerModels)),
     hiddenReasoning: model.hiddenReasoning ?? null,
     hasAffinity: model.affinity === 'session',
     onClientAbort: model.onClientAbort ?? null,
     routes,
+    routesByOperation: compileRoutesByOperation({ model, outputTokensMax }, config, routes),
+  };
+}
+
+function compileRoute(id: string, route: ModelConfig['routes'][number], localTime: LocalTime): Route {
+  return {
+    id: `${id} ${route.provider} ${route.model}`,
+    providerId: route.provider,
+    providerModel: route.model,
+    priority: route.priority,
+    weight: route.weight,
+    ...(route.cost && { cost: compilePrice(route.cost, localTime) }),
   };
 }
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { propertyRuns } from '../../../test/support/scope.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { byChance, bySession, type Makers, orderRoutes as orderedRoutes, type RandomSource } from './choose.ts';
 import type { DrainedRoutes } from './drains/drain.ts';
@@ -32,7 +33,7 @@ const orderRoutes = (
   randomSource: RandomSource,
   makers?: Makers,
   drained?: DrainedRoutes,
-) => orderedRoutes(model, protocol, byChance(randomSource), makers, drained);
+) => orderedRoutes(model, operationOf(protocol), byChance(randomSource), makers, drained);
 
 const order = (routes: readonly Route[], randomSource: RandomSource, continuedId?: string): string[] =>
   orderRoutes(modelWith({ chat: routes, messages: [] }), 'chat', randomSource, { continuedId }).map(
@@ -248,7 +249,7 @@ describe('orderRoutes', () => {
     const bySessionOf = (session: string, shares: Record<string, number> = {}, all = routes): string[] => {
       const health = { sessionShare: (id: string) => shares[id] ?? 1 };
       const model = modelWith({ chat: all, messages: [] });
-      return orderedRoutes(model, 'chat', bySession(session, health)).map(({ providerId }) => providerId);
+      return orderedRoutes(model, operationOf('chat'), bySession(session, health)).map(({ providerId }) => providerId);
     };
 
     it('chooses the same order each time, by weight, with lower priorities last', () => {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProtocolName } from '../../protocols/all.ts';
-import type { Model, Route } from '../catalog/catalog.ts';
+import type { Operation } from '../../protocols/operations/operation.ts';
+import { type Model, type Route, routesOf } from '../catalog/catalog.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from './drains/drain.ts';
 import type { RouteHealth } from './health.ts';
 import { rendezvousOrder, unitHash } from './rendezvous.ts';
@@ -44,17 +44,17 @@ const NO_MAKERS: Makers = {};
  * Returns the routes for a call in the order of attempts: the signer's first, then by ascending priority number. Routes with weight 0 are
  * out of service. Drained routes get no new calls, except calls that continue state of a provider without other routes (decision 31). The
  * signer's drained routes are last, in case all other providers refuse the signature.
- * @throws GatewayError `routeNotConfigured` if the model has no route for this protocol, `routePolicyInvalid` if all routes are out of
+ * @throws GatewayError `routeNotConfigured` if the model has no route for this operation, `routePolicyInvalid` if all routes are out of
  * service, `noHealthyRoute` if all remaining routes are drained
  */
 export function orderRoutes(
   model: Model,
-  protocol: ProtocolName,
+  operation: Operation,
   choice: RouteChoice,
   { continuedId, signerId }: Makers = NO_MAKERS,
   drained: DrainedRoutes = NOTHING_DRAINED,
 ): readonly Route[] {
-  const configured = model.routes[protocol];
+  const configured = routesOf(model, operation);
   if (configured.length === 0) throw new GatewayError('routeNotConfigured', { param: 'model' });
   const [only] = configured;
   if (configured.length === 1 && only!.weight > 0 && drained.find(model.id, only!) === null) return configured;
@@ -76,9 +76,14 @@ export function orderRoutes(
 
 function byPriority(routes: readonly Route[], choice: RouteChoice): readonly Route[] {
   if (routes.length === 1) return routes;
-  const priorities = Map.groupBy(routes, (route) => route.priority);
+  const priorities = Map.groupBy(routes, ({ priority, translation }) =>
+    translation === undefined ? priority : priority + TRANSLATED,
+  );
   return [...priorities.keys()].sort((a, b) => a - b).flatMap((priority) => choice(priorities.get(priority)!));
 }
+
+/** Added to the priority numbers of translated routes, which are tried after all others. */
+const TRANSLATED = 10_000;
 
 const ALL_DRAINED = 'All routes of this model are temporarily out of service. Use another model, or try again later.';
 

@@ -1,0 +1,348 @@
+import { JsonSlice } from '../../lib/json/json-slice.ts';
+import { toolFamily, toolRule } from '../tools.ts';
+import type {
+  Block,
+  Conversation,
+  Hint,
+  MediaBlock,
+  OutputFormat,
+  RawJson,
+  RawText,
+  ReasoningSettings,
+  ResultBlock,
+  TextBlock,
+  Tool,
+  ToolChoice,
+  Turn,
+} from './conversation.ts';
+import { ReadMembers } from './members.ts';
+import type { TranslationNotes } from './notes.ts';
+import { type ProviderTool, providerRuns } from './provider-tools.ts';
+
+/** Begins the first instruction block of Claude Code. It changes from call to call, so that prompt caches would miss. */
+const ATTRIBUTION = 'x-anthropic-billing-header';
+
+/**
+ * Reads the body of a messages client. Members that no other protocol has are listed as left out.
+ * @param body valid JSON, checked by the operation `messages`
+ * @throws GatewayError `invalidRequest` with the client's member if content cannot be expressed
+ */
+export function readMessagesRequest(body: Buffer, notes: TranslationNotes): Conversation {
+  const top = new ReadMembers(JsonSlice.at(body), '', notes);
+  top.take('model');
+  const isStream = top.boolean('stream') ?? false;
+  const outputTokens = top.count('max_tokens');
+  refuseState(top);
+  const tools = readTools(top, notes);
+  const { choice, parallelCalls } = readToolChoice(top);
+  const output = top.object('output_config');
+  const hints = readHints(top, output);
+  const conversation: Conversation = {
+    system: readSystem(top, notes),
+    tools: tools.offered,
+    toolChoice: choice,
+    parallelCalls,
+    turns: readTurns(top, notes),
+    settings: {
+      outputTokens: outputTokens === null ? null : { value: outputTokens, path: 'max_tokens' },
+      temperature: top.raw('temperature'),
+      topP: top.raw('top_p'),
+      stop: top.items('stop_sequences').map(({ raw }) => raw),
+      reasoning: readReasoning(top, output),
+      format: readFormat(output ?? top),
+    },
+    isStream,
+    reportsUsage: false,
+    hints,
+  };
+  providerRuns(tools.ofProvider, conversation, notes);
+  output?.leaveOutRest();
+  top.leaveOutRest();
+  return conversation;
+}
+
+/** Refuses members that refer to something which only the vendor has. */
+function refuseState(top: ReadMembers): void {
+  for (const name of ['container', 'thread']) {
+    if (top.take(name) !== null) top.refuse(name, 'refers to state of a provider');
+  }
+  const speed = top.text('speed');
+  if (speed !== null && speed !== 'standard') top.refuse('speed', 'asks for another service tier');
+  const tier = top.text('service_tier');
+  if (tier !== null && !PLAIN_TIERS.includes(tier)) top.refuse('service_tier', 'asks for another service tier');
+}
+
+const PLAIN_TIERS = ['auto', 'standard_only'];
+
+/** `top_k` and the user have a place at some chat providers. */
+function readHints(top: ReadMembers, output: ReadMembers | null): ReadonlyMap<string, Hint> {
+  const hints = new Map<string, Hint>();
+  const note = (name: string, path: string, value: RawJson | null | undefined): void => {
+    if (value != null) hints.set(name, { path, value });
+  };
+  note('top_k', 'top_k', top.raw('top_k'));
+  const metadata = top.object('metadata');
+  note('user', 'metadata.user_id', metadata?.raw('user_id'));
+  metadata?.leaveOutRest();
+  const cache = top.raw('cache_control');
+  note('cache_control', 'cache_control', cache);
+  note('task_budget', 'output_config.task_budget', output?.raw('task_budget'));
+  return hints;
+}
+
+function readSystem(top: ReadMembers, notes: TranslationNotes): readonly TextBlock[] {
+  const system = top.take('system');
+  if (system === null) return [];
+  return textsOf(system, 'system', notes).filter(({ text }) => {
+    if (!text.startsWith(ATTRIBUTION)) return true;
+    notes.leaveOut('system');
+    return false;
+  });
+}
+
+/** Reads a string, or an array of text blocks. */
+function textsOf(slice: JsonSlice, path: string, notes: TranslationNotes): readonly TextBlock[] {
+  if (slice.kind === 'string') return [plainText(slice.rawText!)];
+  return slice.items().map((item, index) => {
+    const block = new ReadMembers(item, `${path}[${index}]`, notes);
+    const type = block.text('type');
+    if (type !== 'text') notes.refuse(block.path, `has the unknown type ${JSON.stringify(type)}`);
+    return readText(block);
+  });
+}
+
+function plainText(text: RawText): TextBlock {
+  return { kind: 'text', text, cache: null };
+}
+
+function readText(block: ReadMembers): TextBlock {
+  const text = block.requiredRawText('text');
+  const cache = block.raw('cache_control');
+  block.leaveOutRest();
+  return { kind: 'text', text, cache };
+}
+
+function readTurns(top: ReadMembers, notes: TranslationNotes): readonly Turn[] {
+  return top.items('messages').map((item, index) => {
+    const turn = new ReadMembers(item, `messages[${index}]`, notes);
+    const named = turn.requiredText('role');
+    const role = ROLES.find((known) => known === named) ?? turn.refuse('role', 'is no known role');
+    const content = turn.take('content');
+    const path = turn.pathOf('content');
+    turn.leaveOutRest();
+    if (content === null) return { role, blocks: [], path: turn.path };
+    if (content.kind === 'string') return { role, blocks: [plainText(content.rawText!)], path: turn.path };
+    const blocks = content
+      .items()
+      .flatMap((block, place) => readBlock(new ReadMembers(block, `${path}[${place}]`, notes), notes));
+    return { role, blocks, path: turn.path };
+  });
+}
+
+const ROLES = ['user', 'assistant', 'system'] as const;
+
+function readBlock(block: ReadMembers, notes: TranslationNotes): readonly Block[] {
+  const type = block.requiredText('type');
+  switch (type) {
+    case 'text':
+      return [readText(block)];
+    case 'image':
+    case 'document':
+      return readMedia(type, block, notes);
+    case 'thinking': {
+      const text = block.rawText('thinking');
+      const carrier = block.text('signature');
+      block.leaveOutRest();
+      return [{ kind: 'reasoning', text: text || null, carrier: carrier || null }];
+    }
+    case 'redacted_thinking': {
+      const carrier = block.text('data');
+      block.leaveOutRest();
+      return [{ kind: 'reasoning', text: null, carrier }];
+    }
+    case 'tool_use': {
+      const id = block.requiredText('id');
+      const name = block.requiredText('name');
+      const input = block.take('input');
+      const cache = block.raw('cache_control');
+      block.leaveOutRest();
+      const { path } = block;
+      return [{ ...FUNCTION, id, name, input: input?.raw ?? '{}', cache, path }];
+    }
+    case 'tool_result':
+      return [readResult(block, notes)];
+    default:
+      if (isOfProviderTool(type)) return readProviderTool(type, block);
+      return notes.refuse(block.path, `has the unknown type ${JSON.stringify(type)}`);
+  }
+}
+
+const FUNCTION = { kind: 'call', form: 'function', namespace: null } as const;
+
+function readResult(block: ReadMembers, notes: TranslationNotes): ResultBlock {
+  const callId = block.requiredText('tool_use_id');
+  const isError = block.boolean('is_error') ?? false;
+  const cache = block.raw('cache_control');
+  const content = block.take('content');
+  const path = block.pathOf('content');
+  block.leaveOutRest();
+  return { kind: 'result', callId, isError, content: readResultContent(content, path, notes), cache, path: block.path };
+}
+
+function readResultContent(
+  content: JsonSlice | null,
+  path: string,
+  notes: TranslationNotes,
+): readonly (TextBlock | MediaBlock)[] {
+  if (content === null) return [];
+  if (content.kind === 'string') return [plainText(content.rawText!)];
+  return content.items().flatMap((item, index) => {
+    const block = new ReadMembers(item, `${path}[${index}]`, notes);
+    const type = block.requiredText('type');
+    switch (type) {
+      case 'text':
+        return [readText(block)];
+      case 'image':
+      case 'document':
+        return readMedia(type, block, notes);
+      case 'tool_reference': {
+        const name = block.requiredRawText('tool_name');
+        block.leaveOutRest();
+        return [plainText(`Tool available: ${name}`)];
+      }
+      default:
+        return notes.refuse(block.path, `has the unknown type ${JSON.stringify(type)}`);
+    }
+  });
+}
+
+/** Reads an image or a document. A text document becomes its text. */
+function readMedia(
+  type: 'image' | 'document',
+  block: ReadMembers,
+  notes: TranslationNotes,
+): readonly (TextBlock | MediaBlock)[] {
+  const source = block.object('source');
+  if (source === null) return block.refuse('source', 'is missing');
+  const form = source.requiredText('type');
+  const cache = block.raw('cache_control');
+  const name = block.rawText('title');
+  const context = block.rawText('context');
+  const citations = block.object('citations');
+  if (citations?.boolean('enabled')) block.refuse('citations', 'asks for citations');
+  const labels = [name, context].filter((label) => label !== null).map(plainText);
+  const path = block.path;
+  const detail = null;
+  const named = { kind: 'media', name, detail, cache, path } as const;
+  let blocks: readonly (TextBlock | MediaBlock)[];
+  if (form === 'base64') {
+    const mediaType = source.requiredText('media_type');
+    const base64 = source.requiredRawText('data');
+    if (type === 'document' && mediaType !== 'application/pdf') source.refuse('media_type', 'is no PDF');
+    const media = { ...named, type: type === 'image' ? 'image' : 'pdf', source: { base64, mediaType } } as const;
+    blocks = context === null ? [media] : [plainText(context), media];
+  } else if (form === 'url' && type === 'image') {
+    blocks = [{ ...named, type, source: { url: source.requiredRawText('url') } }];
+  } else if (form === 'text' && type === 'document') {
+    source.take('media_type');
+    blocks = [...labels, { kind: 'text', text: source.requiredRawText('data'), cache }];
+  } else if (form === 'content' && type === 'document') {
+    const content = source.take('content');
+    blocks = [...labels, ...readResultContent(content, source.pathOf('content'), notes)];
+  } else {
+    return source.refuse('type', `names a ${type} of the form ${JSON.stringify(form)}, not its content`);
+  }
+  source.leaveOutRest();
+  block.leaveOutRest();
+  return blocks;
+}
+
+/** Whether a block is a call or a result of a tool that a provider ran. */
+function isOfProviderTool(type: string): boolean {
+  return type === 'server_tool_use' || type === 'mcp_tool_use' || type.endsWith('_tool_result');
+}
+
+/** A call that another provider ran becomes text, because this one has neither the tool nor its state. */
+function readProviderTool(type: string, block: ReadMembers): readonly Block[] {
+  const parts = [...block.rest()].filter(([name]) => !UNSAID.includes(name));
+  const said = parts.map(([name, { raw }]) => `${name}: ${raw}`).join('\n');
+  return [plainText(JSON.stringify(`[${type}]\n${said}`).slice(1, -1))];
+}
+
+const UNSAID = ['id', 'tool_use_id', 'cache_control'];
+
+interface ReadTools {
+  readonly offered: readonly Tool[];
+  readonly ofProvider: readonly ProviderTool[];
+}
+
+function readTools(top: ReadMembers, notes: TranslationNotes): ReadTools {
+  const offered: Tool[] = [];
+  const ofProvider: ProviderTool[] = [];
+  for (const [index, item] of top.items('tools').entries()) {
+    const tool = new ReadMembers(item, `tools[${index}]`, notes);
+    const type = tool.text('type');
+    const name = tool.text('name');
+    if (type !== null && type !== 'custom') {
+      if (toolRule(type)?.runs !== 'provider') tool.refuse('type', `names the tool ${JSON.stringify(type)}`);
+      ofProvider.push({ path: tool.path, kind: toolFamily(type), name: name ?? type });
+      continue;
+    }
+    if (name === null) return tool.refuse('name', 'is missing');
+    const description = tool.rawText('description');
+    const schema = tool.raw('input_schema');
+    const strict = tool.boolean('strict');
+    const cache = tool.raw('cache_control');
+    tool.leaveOutRest();
+    const { path } = tool;
+    offered.push({ form: 'function', name, namespace: null, description, schema, format: null, strict, cache, path });
+  }
+  for (const [index] of top.items('mcp_servers').entries()) {
+    ofProvider.push({ path: `mcp_servers[${index}]`, kind: '', name: 'mcp' });
+  }
+  return { offered, ofProvider };
+}
+
+function readToolChoice(top: ReadMembers): { choice: ToolChoice | null; parallelCalls: boolean | null } {
+  const choice = top.object('tool_choice');
+  if (choice === null) return { choice: null, parallelCalls: null };
+  const isSerial = choice.boolean('disable_parallel_tool_use');
+  const parallelCalls = isSerial === null ? null : !isSerial;
+  const type = choice.requiredText('type');
+  const name = choice.text('name');
+  choice.leaveOutRest();
+  switch (type) {
+    case 'auto':
+    case 'none':
+      return { choice: { type }, parallelCalls };
+    case 'any':
+      return { choice: { type: 'required' }, parallelCalls };
+    case 'tool':
+      return { choice: { type: 'tool', name: name ?? choice.refuse('name', 'is missing') }, parallelCalls };
+    default:
+      return choice.refuse('type', 'is no known choice');
+  }
+}
+
+function readReasoning(top: ReadMembers, output: ReadMembers | null): ReasoningSettings {
+  const effort = output?.text('effort') ?? null;
+  const thinking = top.object('thinking');
+  if (thinking === null) return { effort, isOn: null, budgetTokens: null, isShown: true };
+  const type = thinking.requiredText('type');
+  const budgetTokens = thinking.count('budget_tokens');
+  const isShown = thinking.text('display') !== 'omitted';
+  thinking.leaveOutRest();
+  return { effort, isOn: type !== 'disabled', budgetTokens, isShown };
+}
+
+/** `output_config.format`, or `output_format` of earlier clients. */
+function readFormat(from: ReadMembers): OutputFormat | null {
+  const name = from.path === '' ? 'output_format' : 'format';
+  const format = from.object(name);
+  if (format === null) return null;
+  const type = format.requiredText('type');
+  if (type !== 'json_schema') return format.refuse('type', 'is no known output format');
+  const schema = format.raw('schema') ?? format.refuse('schema', 'is missing');
+  format.leaveOutRest();
+  return { type: 'schema', name: 'output', schema, description: null, strict: null, path: format.path };
+}

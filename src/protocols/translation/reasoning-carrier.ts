@@ -1,0 +1,33 @@
+import type { OpaqueReasoning } from './answer.ts';
+import type { AnswerTerms } from './answer-terms.ts';
+import { writeCarrier } from './carriers.ts';
+import type { RawText } from './conversation.ts';
+
+/** Longest reasoning that a carrier takes along. */
+const TEXT_LENGTH_MAX = 256 * 1024;
+
+/** Reasoning of a block that is being written, for its carrier. A signature is only valid with the text that it signs. */
+export class KeptReasoning {
+  #text = '';
+  #isWhole = true;
+
+  add(text: RawText): void {
+    if (this.#text.length + text.length <= TEXT_LENGTH_MAX) this.#text += text;
+    else this.#isWhole = false;
+  }
+
+  /** @param isShown whether the client keeps the text unchanged, so that the carrier needs none */
+  carrier({ maker }: Pick<AnswerTerms, 'maker'>, opaque: OpaqueReasoning | null, isShown: boolean): string {
+    const text = this.#text;
+    const isWhole = this.#isWhole;
+    this.#text = '';
+    this.#isWhole = true;
+    const { details, ...rest } = opaque ?? {};
+    return writeCarrier({
+      maker,
+      ...(isWhole && rest),
+      ...(!isShown && isWhole && text !== '' && { text: JSON.parse(`"${text}"`) as string }),
+      ...(details !== undefined && { details: `[${details.join(',')}]` }),
+    });
+  }
+}
