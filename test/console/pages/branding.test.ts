@@ -102,8 +102,8 @@ console: { pricing: true }`,
   });
 
   it('shows an announcement from its start to its end, until somebody closes it', async () => {
-    await using desk = await openConsole(server, { person: operator, at: '#/operator/announcements' });
-    const { page: form } = desk;
+    await using atWork = await openConsole(server, { person: operator, at: '#/operator/announcements' });
+    const { page: form } = atWork;
     await form.getByRole('button', { name: 'New announcement' }).click();
     const dialog = form.getByRole('dialog');
     await dialog.getByLabel('English text').fill('Maintenance tonight');
@@ -114,7 +114,7 @@ console: { pricing: true }`,
     await dialog.getByRole('button', { name: 'New announcement' }).click();
     await form.getByText('Maintenance tonight / 今晚维护').waitFor();
     await form.getByText('shown', { exact: true }).waitFor();
-    await desk.assertAccessible();
+    await atWork.assertAccessible();
 
     await using visitor = await openConsole(server, { language: 'zh' });
     await visitor.page.getByRole('alert').getByText('今晚维护').waitFor();

@@ -22,7 +22,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await server?.stop();
   });
 
-  async function holder(account: TestAccount): Promise<TestPerson> {
+  async function ownerOf(account: TestAccount): Promise<TestPerson> {
     return createPerson(server, { name: 'Ada', memberships: [{ accountId: account.id, role: 'owner' }] });
   }
 
@@ -42,7 +42,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
   it('opens from the row of a model, streams, keeps the conversation, and shows tokens and charge of each turn', async () => {
     server.provider.respond = chatResponse();
     const account = await server.createAccount();
-    await using console = await openConsole(server, { person: await holder(account), at: '#/models' });
+    await using console = await openConsole(server, { person: await ownerOf(account), at: '#/models' });
     const { page } = console;
     await page.getByRole('link', { name: 'Try test-chat' }).click();
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
@@ -85,7 +85,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     server.provider.respond = messagesResponse();
     const account = await server.createAccount();
     await using console = await openConsole(server, {
-      person: await holder(account),
+      person: await ownerOf(account),
       at: '#/playground?model=test-both',
     });
     const { page } = console;
@@ -127,7 +127,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     server.provider.respond = live.respond;
     const account = await server.createAccount();
     await using console = await openConsole(server, {
-      person: await holder(account),
+      person: await ownerOf(account),
       at: '#/playground?model=test-chat',
     });
     const { page } = console;
@@ -154,7 +154,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
   it('says what to do if the balance does not suffice, and if the provider fails', async () => {
     const account = await server.createAccount({ balanceYuan: '0' });
     await using console = await openConsole(server, {
-      person: await holder(account),
+      person: await ownerOf(account),
       at: '#/playground?model=test-chat',
       widthPx: 390,
       theme: 'dark',
@@ -178,7 +178,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     const account = await server.createAccount({ balanceYuan: '0' });
     await subscribe(server, account, 'starter');
     await using console = await openConsole(server, {
-      person: await holder(account),
+      person: await ownerOf(account),
       at: '#/playground',
       language: 'zh',
     });
