@@ -224,7 +224,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const settings = /^branding:\n[\s\S]*?pricing: true$/m.exec(readFileSync(join(PAGES, 'branding.md'), 'utf8'))![0];
     const branded = `${file}\n${settings.replace('./logo.svg', inDirectory('logo.svg'))}\n`;
     writeFileSync(inDirectory('branded.yaml'), branded);
-    const script = `FAREGATE_CONFIG=${inDirectory('branded.yaml')} ${check} || true`;
+    const script = `FAREGATE_CONFIG=${inDirectory('branded.yaml')} ${check.trim()} || true`;
     const { stderr } = await opened.run(script);
     assert.match(stderr, /branding\.logo: Expected the path of a readable PNG or SVG file/);
     writeFileSync(inDirectory('logo.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');

@@ -21,7 +21,8 @@ describe('announcements', () => {
 
   /** Returns the English texts that people see before and after sign-in. */
   async function shown(headers: Record<string, string>): Promise<{ before: string[]; after: string[] }> {
-    const textsOf = (body: { announcements: { textEn: string }[] }) => body.announcements.map(({ textEn }) => textEn).toSorted();
+    const textsOf = (body: { announcements: { textEn: string }[] }) =>
+      body.announcements.map(({ textEn }) => textEn).toSorted();
     const [outside, inside] = await Promise.all([
       ask(server, 'GET', '/oidc', undefined, { 'sec-fetch-site': 'same-origin' }),
       ask(server, 'GET', '/session', undefined, headers),

@@ -55,7 +55,11 @@ function CallError({ error }: { readonly error: Error }) {
         advice !== null && (
           <>
             {text.advice[advice.name]}{' '}
-            {advice.page !== null && <Anchor href={hashOf(advice.page)} underline="always">{text.pages[advice.name] ?? ''}</Anchor>}
+            {advice.page !== null && (
+              <Anchor href={hashOf(advice.page)} underline="always">
+                {text.pages[advice.name] ?? ''}
+              </Anchor>
+            )}
           </>
         )
       }
