@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { type AccountChoice, useAccountChoice } from '../api/account-choice.ts';
 import { SignInPage } from '../features/entrance/sign-in-page.tsx';
+import { WelcomePage } from '../features/entrance/welcome-page.tsx';
 import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import { Shell } from '../layout/shell.tsx';
@@ -28,8 +29,6 @@ const texts = defineTexts(
   },
 );
 
-/** Few people open a link, and most of them once. */
-const welcome = loadedLater<object>(async () => (await import('../features/entrance/welcome-page.tsx')).WelcomePage);
 const pricing = loadedLater<object>(async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage);
 
 /** The price page at its own address, which needs no session; everywhere else, the console. */
@@ -43,7 +42,7 @@ function ConsoleApp() {
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   useFreshSession(path);
-  if (path === '/welcome') return <welcome.Component />;
+  if (path === '/welcome') return <WelcomePage />;
   if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (

@@ -1,15 +1,42 @@
+import { Alert, Stack } from '@mantine/core';
+import { useState } from 'react';
 import type { ShownAnnouncement } from '../api/types.ts';
-import { loadedLater } from './loaded-later.tsx';
+import { useLanguage, useTexts } from '../text/language.tsx';
+import { commonTexts } from './texts.ts';
 
-interface AnnouncementsProps {
-  readonly announcements: readonly ShownAnnouncement[];
-}
+const STORED_AS = 'faregate.announcements';
+const COLORS = { info: 'blue', warning: 'yellow' } as const;
 
-const banners = loadedLater<AnnouncementsProps>(
-  async () => (await import('./announcement-banners.tsx')).AnnouncementBanners,
-);
+/** Announcements of the operator as banners. A closed one stays closed in this browser. */
+export function Announcements({ announcements }: { readonly announcements: readonly ShownAnnouncement[] }) {
+  const { language } = useLanguage();
+  const text = useTexts(commonTexts);
+  const [closed, setClosed] = useState(() => (localStorage.getItem(STORED_AS) ?? '').split(' '));
+  const open = announcements.filter(({ id }) => !closed.includes(id));
+  if (open.length === 0) return null;
 
-/** Announcements of the operator. Their code loads only if there are any. */
-export function Announcements({ announcements }: AnnouncementsProps) {
-  return announcements.length === 0 ? null : <banners.Component announcements={announcements} />;
+  function close(id: string): void {
+    // Ids of announcements that have ended are forgotten.
+    const next = [...closed.filter((each) => announcements.some((current) => current.id === each)), id];
+    localStorage.setItem(STORED_AS, next.join(' '));
+    setClosed(next);
+  }
+
+  return (
+    <Stack gap="xs" mb="md" className="no-print">
+      {open.map(({ id, level, textEn, textZh }) => (
+        <Alert
+          key={id}
+          role={level === 'warning' ? 'alert' : 'status'}
+          color={COLORS[level]}
+          withCloseButton
+          closeButtonLabel={text.close}
+          onClose={() => close(id)}
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          {language === 'zh' ? (textZh ?? textEn) : (textEn ?? textZh)}
+        </Alert>
+      ))}
+    </Stack>
+  );
 }
