@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
  *
  *   npm run build
  *
- * npm runs it with `--if-possible` after each installation. Without the development dependencies it then does nothing.
+ * npm runs it with `--if-possible` after each installation. Without the development dependencies it then does nothing. `.npmrc` makes npm show
+ * the output of scripts, so that an installation does not seem to hang.
  */
 const CONFIG = fileURLToPath(new URL('../console/vite.config.ts', import.meta.url));
 
@@ -15,4 +16,7 @@ const vite = await import('vite').catch((error: unknown) => {
   throw error;
 });
 if (vite === null) console.log('The console is not built: the development dependencies are not installed.');
-else await vite.build({ configFile: CONFIG, logLevel: 'warn' });
+else {
+  console.log('Building the console …');
+  await vite.build({ configFile: CONFIG, logLevel: 'warn' });
+}

@@ -9,12 +9,13 @@ import { requiredTool } from './required-tool.ts';
  * Builds the documentation site into `docs/.site`. Fails for broken links.
  *
  *   npm run docs:build
- *   npm run docs          serves the site and reloads changed pages
+ *   npm run docs          serves the site, prints its address, and reloads changed pages
  *
  * First generates the API pages of this version into `docs/api`, which is not committed.
  */
 const SITE = 'tools/site';
 
+console.log('Generating the pages of the API …');
 mkdirSync('docs/api', { recursive: true });
 for (const [name, text] of Object.entries(apiPages(await readApiDocument()))) {
   writeFileSync(`docs/api/${name}.md`, text);
@@ -25,8 +26,9 @@ const { build, createServer } = await import(pathToFileURL(join(requiredTool('vi
 if (process.argv.includes('--serve')) {
   const server = await createServer(SITE, { port: 5173 });
   await server.listen();
-  server.printUrls();
-  server.bindCLIShortcuts({ print: true });
+  // VitePress sets the log level of Vite to warnings, which hides the address.
+  const [address] = server.resolvedUrls.local;
+  console.log(`The documents are at ${address} (Ctrl-C stops)`);
 } else {
   await build(SITE);
 }

@@ -7,7 +7,7 @@ import { addParts } from './package-parts.ts';
 /**
  * Compiles the program into `dist`, which replaces `src` in the package: Node does not strip types below `node_modules`.
  *
- *   npm pack        runs this script (`prepack`), and builds the console (`prepare`)
+ *   npm pack        runs this script (`prepack`), and builds the console (`prepare`); then removes `dist` (`postpack`)
  *
  * `--types-checked`: skips the type check, which takes most of the time, if `npm run check` has done it.
  */
@@ -15,6 +15,7 @@ const fileOf = (path: string): string => fileURLToPath(new URL(`../${path}`, imp
 const dist = fileOf('dist');
 
 rmSync(dist, { recursive: true, force: true });
+if (process.argv.includes('--remove')) process.exit();
 const compiler = fileOf('node_modules/typescript/bin/tsc');
 const unchecked = process.argv.includes('--types-checked') ? ['--noCheck'] : [];
 const { status } = spawnSync(process.execPath, [compiler, '--project', fileOf('tsconfig.package.json'), ...unchecked], {

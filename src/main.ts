@@ -37,4 +37,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   isErrorTerminal: process.stderr.isTTY,
+  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
 });

@@ -9,6 +9,7 @@ import { createKeys } from '../accounting/accounts/keys.ts';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { type AccountStore, createAccountStore } from '../accounting/accounts/store.ts';
+import { createInvoiceStore } from '../accounting/invoices/store.ts';
 import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
 import { createPlanGrants } from '../accounting/plans/plan-grants.ts';
@@ -50,6 +51,7 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
     inFlight: createInFlightStore(pools),
     usage: createUsageStore(pools),
     accountCreations: createAccountCreations(pools.partitions, place),
+    invoices: createInvoiceStore(directory),
     redemptions: createRedemptionStore(pools, plans),
   };
 }
@@ -81,6 +83,7 @@ type OfProcess =
   | 'lowBalanceNano'
   | 'nodeCatalog'
   | 'nodeId'
+  | 'notify'
   | 'periods'
   | 'priceSource'
   | 'revisions'

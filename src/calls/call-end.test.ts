@@ -63,6 +63,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     claim,
     route,
     failedRoutes: [],
+    translation: null,
     isTokenLimited,
     priceFactorBasisPoints,
   } as unknown as Call;

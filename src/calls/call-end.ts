@@ -16,6 +16,7 @@ import type { Model, Route } from '../providers/catalog/catalog.ts';
 import type { CallPricing } from './call-pricing.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
 import { chargeHeaders } from './relay/call-headers.ts';
+import type { TranslatedInput } from './translated-input.ts';
 
 export interface CallEnd {
   readonly status: CallOutcome['status'];
@@ -45,6 +46,7 @@ interface CallAtEnd {
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly session: CallSession | null;
+  readonly translation: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'> | null;
   readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
   readonly priceFactorBasisPoints: number;
   readonly isTokenLimited: boolean;
@@ -154,11 +156,23 @@ function costOf(
 }
 
 function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
-  const notes = charge === null ? undefined : chargeNotesOf(call, charge, doubted);
+  const notes = withTranslation(call, charge === null ? undefined : chargeNotesOf(call, charge, doubted));
   const { session, routes } = call;
   if (session === null) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
   return { ...notes, session: { source: session.source, provider, model } };
+}
+
+/** Maximum number of names in a record, and their maximum length: clients choose names of members. */
+const NAMES_MAX = 64;
+const NAME_LENGTH_MAX = 100;
+
+function withTranslation({ translation }: CallAtEnd, notes: CallOutcome['notes']): CallOutcome['notes'] {
+  if (translation === null) return notes;
+  const { answer, leftOut, added } = translation;
+  const names = (all: readonly string[]): string[] =>
+    all.slice(0, NAMES_MAX).map((name) => name.slice(0, NAME_LENGTH_MAX).toWellFormed());
+  return { ...notes, translation: { to: answer.provider, leftOut: names(leftOut), added: names(added) } };
 }
 
 function chargeNotesOf(

@@ -2,6 +2,8 @@ import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { RequestBody } from '../protocols/operations/operation.ts';
+import { withoutCarriers } from '../protocols/translation/without-carriers.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
 import { withoutDrained } from '../providers/routing/choose.ts';
 import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
@@ -220,12 +222,18 @@ function upstreamRequest(call: Call, credential: string, open: OpenAttempt | nul
   const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
   // Version and beta headers of a client mean nothing in another protocol.
   const clientHeaders = translation === null ? call.requestHeaders : NO_HEADERS;
+  const body = input.toProvider(route.providerModel);
   const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
   return {
     provider,
     account: principal,
     path: upstreamPath,
     headers: upstreamHeaders(provider, credential, clientHeaders, mountedNames, input, trace),
-    body: input.toProvider(route.providerModel),
+    body: translation === null && settings.catalog.isTranslated ? withoutCarriersIn(body) : body,
   };
+}
+
+/** Reasoning of a translated call means nothing to a provider that speaks the client's protocol. */
+function withoutCarriersIn(body: RequestBody): RequestBody {
+  return Buffer.isBuffer(body) ? withoutCarriers(body) : body;
 }

@@ -8,6 +8,7 @@ import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { serviceTerms } from '../protocols/metering/service-terms.ts';
 import type { CallInput, Demand, Operation } from '../protocols/operations/operation.ts';
+import { makerOf, newestMaker } from '../protocols/translation/carriers.ts';
 import { groupFactorOf } from '../providers/catalog/account-group.ts';
 import { type Catalog, type Model, type Route, routesOf } from '../providers/catalog/catalog.ts';
 import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
@@ -73,7 +74,7 @@ export class Preparation {
     if (named === null) requireAllowed(model, call);
     input.checkFor(model.id);
     call.model = model;
-    call.signerId = signed?.providerId ?? null;
+    call.signerId = signed?.providerId ?? (model.routesByOperation === null ? null : reasonerOf(call));
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
     call.session = sessionOf(call);
     call.startedAtMs = this.#dependencies.clock.nowMs();
@@ -207,6 +208,13 @@ function withInnerModels(
 function hasSeveralMakers(model: Model, operation: Operation): boolean {
   const routes = routesOf(model, operation);
   return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
+}
+
+/** The provider whose reasoning of a translated call comes back with the request; `null`: there is none, or it has no route. */
+function reasonerOf({ clientInput, model, policy }: Call): string | null {
+  const maker = clientInput.clientBody === null ? null : newestMaker(clientInput.clientBody);
+  if (maker === null) return null;
+  return routesOf(model, policy.operation).find(({ providerId }) => makerOf(providerId) === maker)?.providerId ?? null;
 }
 
 function requireAllowed(model: Model, { principal, catalog, report }: Call): void {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { AdminClient } from '../api/management/admin-client.ts';
+import { AdminClientError } from '../api/management/admin-client-error.ts';
 import { type CliProcess, type GlobalFlags, idempotencyKeyOf } from './command.ts';
+import { inOptionNames, namesOf, type OptionNames } from './option-names.ts';
 import { createOutput, type Output } from './output.ts';
 import { listAll, listUpTo, queryOf } from './pages.ts';
 import { withIds } from './references.ts';
@@ -36,6 +38,8 @@ interface Option {
   readonly text: string;
   readonly isRequired?: true;
   readonly default?: unknown;
+  /** The only values that are accepted. */
+  readonly choices?: readonly string[];
   readonly parse?: (text: string, before: never) => unknown;
 }
 
@@ -74,6 +78,8 @@ export type AdminWork = (admin: AdminClient, output: Output, given: Given, proce
 type LocalWork = (flags: GlobalFlags, output: Output, given: Given, process: CliProcess) => Work;
 
 type Works =
+  /** Prints a text about the whole program. */
+  | { readonly describes: (program: Command, given: Given) => string }
   /** Reads by the admin API. The command prints on standard error which database it reads. */
   | { readonly reads: AdminWork }
   /** Changes something by the admin API. */
@@ -101,19 +107,20 @@ export function addCommands(
     const command = parent.command(name).description(about);
     if (alias !== undefined) command.alias(alias);
     for (const argument of args) {
-      const { text, default: usual } = optionOf(options[argument] ?? ARGUMENTS[argument.slice(1, -1)] ?? '');
-      command.argument(argument, text, usual);
+      const { text, default: usual, choices } = optionOf(options[argument] ?? ARGUMENTS[argument.slice(1, -1)] ?? '');
+      const added = command.createArgument(argument, text).default(usual);
+      command.addArgument(choices === undefined ? added : added.choices(choices));
     }
     for (const [flags, given] of Object.entries(options).filter(([key]) => key.startsWith('-'))) {
-      const { text, isRequired = false, default: usual, parse } = optionOf(given);
+      const { text, isRequired = false, default: usual, choices, parse } = optionOf(given);
       const option = command.createOption(flags, text).default(usual).makeOptionMandatory(isRequired);
-      command.addOption(
-        parse === undefined ? option : option.argParser(parse as (text: string, before: unknown) => unknown),
-      );
+      if (choices !== undefined) option.choices(choices);
+      if (parse !== undefined) option.argParser(parse as (text: string, before: unknown) => unknown);
+      command.addOption(option);
     }
     if (help !== undefined) command.addHelpText('after', help);
     addCommands(command, below, process, onEnd);
-    const work = workOf(row);
+    const work = workOf(row, command);
     if (work === null) continue;
     command.action(async (...received) => {
       // Commander passes the arguments, the options and the command.
@@ -121,27 +128,61 @@ export function addCommands(
       const given = { ...Object.fromEntries(named), ...command.opts() };
       row.check?.(given);
       const flags = command.optsWithGlobals<GlobalFlags>();
-      onEnd((await work(flags, createOutput(flags.json === true, process.writeOut), given, process)) ?? 0);
+      try {
+        const output = createOutput(flags.json === true, process.writeOut, process.columns);
+        onEnd((await work(flags, output, given, process)) ?? 0);
+      } catch (error) {
+        throw error instanceof AdminClientError ? inOptionNames(error, null, given, namesOf(command)) : error;
+      }
     });
   }
 }
 
 const optionOf = (given: string | Option): Option => (typeof given === 'string' ? { text: given } : given);
 
-function workOf(row: CommandRow): LocalWork | null {
-  if ('sends' in row) return throughAdmin(row.sends.startsWith('GET') ? 'reads' : 'changes', sending(row));
-  if ('lists' in row) return throughAdmin('reads', listing(row));
-  if ('reads' in row) return throughAdmin('reads', row.reads);
-  if ('changes' in row) return throughAdmin('changes', row.changes);
+function workOf(row: CommandRow, command: Command): LocalWork | null {
+  const names = () => namesOf(command);
+  if ('sends' in row) return throughAdmin(row.sends.startsWith('GET') ? 'reads' : 'changes', sending(row), names);
+  if ('lists' in row) return throughAdmin('reads', listing(row), names);
+  if ('reads' in row) return throughAdmin('reads', row.reads, names);
+  if ('changes' in row) return throughAdmin('changes', row.changes, names);
+  if ('describes' in row) return describing(row.describes, command);
   return 'runs' in row ? row.runs : null;
 }
 
-function throughAdmin(use: AdminUse, work: AdminWork): LocalWork {
+function describing(describe: (program: Command, given: Given) => string, command: Command): LocalWork {
+  let program = command;
+  while (program.parent !== null) program = program.parent;
+  return async (_flags, output, given) => {
+    const text = describe(program, given);
+    output.print({ text }, () => text);
+    return undefined;
+  };
+}
+
+function throughAdmin(use: AdminUse, work: AdminWork, names: () => OptionNames): LocalWork {
   return async (flags, output, given, process) => {
     // An invalid idempotency key is reported as wrong usage, even if there is no database.
     idempotencyKeyOf(given);
     const { withAdmin } = await import('./with-admin.ts');
-    return withAdmin(flags, process, use, async (admin) => work(admin, output, await withIds(admin, given), process));
+    return withAdmin(flags, process, use, async (admin) => {
+      const named = namingOptions(admin, given, names());
+      return work(named, output, await withIds(named, given), process);
+    });
+  };
+}
+
+/** Wraps an admin API so that its errors name the options of the command. */
+function namingOptions(admin: AdminClient, given: Given, names: OptionNames): AdminClient {
+  return {
+    ...admin,
+    async request(method, path, body, idempotencyKey) {
+      try {
+        return await admin.request(method, path, body, idempotencyKey);
+      } catch (error) {
+        throw error instanceof AdminClientError ? inOptionNames(error, { path, body }, given, names) : error;
+      }
+    },
   };
 }
 

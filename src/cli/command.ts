@@ -7,8 +7,14 @@ import { escapeText } from '../lib/plain-text.ts';
 /** An error that is printed without a stack. */
 export class CliError extends ForeseenError {}
 
-/** Thrown if the command line is used wrongly. The exit code is then 2. */
+/** Thrown if the command line is used wrongly. */
 export class UsageError extends CliError {}
+
+/** Thrown if there is no object of the given name or id. */
+export class NotFoundError extends CliError {}
+
+/** Thrown if there is neither a gateway nor a database to work with. */
+export class UnreachableError extends CliError {}
 
 export interface GlobalFlags {
   readonly config?: string;
@@ -29,6 +35,8 @@ export interface CliProcess {
   readonly stdin?: Readable;
   readonly stdout?: Writable;
   readonly isErrorTerminal?: boolean;
+  /** Width of the terminal to which standard output is written; absent: it is not a terminal. */
+  readonly columns?: number | undefined;
   /** Source of the signals that stop a gateway; absent: the process. */
   readonly signals?: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }

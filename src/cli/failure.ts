@@ -1,4 +1,5 @@
 import { AdminClientError } from '../api/management/admin-client-error.ts';
+import { DataDirInUseError, NoDatabaseError } from '../db/data-dir.ts';
 import { StatementError } from '../db/errors.ts';
 import { ForeseenError } from '../lib/foreseen-error.ts';
 import { escapeText } from '../lib/plain-text.ts';
@@ -44,6 +45,19 @@ export function describeFailure(error: unknown): string {
       if (DRIVER_TIMEOUT.test(words)) return UNREACHED;
       return error.stack ?? words;
   }
+}
+
+const UNREACHED_CODES = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...[INVALID_AUTHORIZATION, INVALID_PASSWORD, UNKNOWN_DATABASE],
+]);
+
+/** Whether the database could not be used: it is absent, does not respond, or belongs to another process. */
+export function isUnreachable(error: unknown): boolean {
+  if (error instanceof NoDatabaseError || error instanceof DataDirInUseError) return true;
+  if (!(error instanceof Error) || error instanceof ForeseenError) return false;
+  const words = error instanceof StatementError ? error.reason : error.message;
+  return UNREACHED_CODES.has((error as NodeJS.ErrnoException).code ?? '') || DRIVER_TIMEOUT.test(words);
 }
 
 /** Describes an address in use: that of the gateway, or that of its metrics. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import stringWidth from 'string-width';
 import { createOutput } from './output.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from './table.ts';
+import { fitting } from './terminal-width.ts';
 
 /** A name that could be stored before names were checked: it clears the screen and imitates another row. */
 const FORGER = 'eve\u001b[2J\nacct_2  alice  active\u202e\u009b1m';
@@ -45,6 +47,39 @@ describe('what a command prints', () => {
       'ﾆﾎﾝ        ﾆﾎﾝ  |',
       '한국      한국  |',
     ]);
+  });
+
+  it('fits a terminal: leaves out empty columns and offsets, and cuts texts, but neither ids nor numbers', () => {
+    const rows = [
+      { id: 'acct_01', name: '深圳市很长的名字有限公司', at: '2026-11-30 15:40:33 +00:00', n: '1234567890', none: '' },
+      { id: 'acct_02', name: 'a name that is long, too', at: '2026-11-30 15:40:34 +00:00', n: '-', none: '' },
+    ];
+    const columns = (['id', 'name', 'at', 'n', 'none'] as const).map((title) => ({
+      title,
+      cell: (row: (typeof rows)[number]) => row[title],
+    }));
+    const at = (width: number) => fitting(width, () => renderTable(rows, '', columns)).split('\n');
+    assert.match(at(120)[1]!, /^acct_01 {2}深圳市很长的名字有限公司 {2}2026-11-30 15:40:33 \+00:00 {2}1234567890$/);
+    assert.deepEqual(at(55), [
+      'ID       NAME           AT                            N',
+      'acct_01  深圳市很长的…  2026-11-30 15:40:33  1234567890',
+      'acct_02  a name that …  2026-11-30 15:40:34           -',
+    ]);
+    for (const width of [50, 55, 60, 75])
+      assert.ok(
+        at(width).every((line) => stringWidth(line) <= width),
+        `${width}`,
+      );
+    assert.deepEqual(at(30).slice(0, 6), [
+      'id    acct_01',
+      'name  深圳市很长的名字有限公司',
+      'at    2026-11-30 15:40:33 +00:00',
+      'n     1234567890',
+      '',
+      'id    acct_02',
+    ]);
+    // In a pipe nothing is cut.
+    assert.ok(renderTable(rows, '', columns).includes('a name that is long, too'));
   });
 
   it('aligns numbers to the right, with and without a unit', () => {

@@ -6,7 +6,7 @@ import { type LocalServer, startLocalServer } from '../db/local/local-server.ts'
 import { requireCurrentSchema } from '../db/migrate.ts';
 import { requireCurrentPartitions } from '../db/partitions.ts';
 import type { Logger } from '../lib/logger.ts';
-import { CliError } from './command.ts';
+import { UnreachableError } from './command.ts';
 
 /** Receives a message if another process must first release the local database. */
 type OnWaiting = NonNullable<OpenOptions['onWaiting']>;
@@ -85,11 +85,11 @@ export function findServingGateway(dataDir: string): ServingGateway | null {
   return existsSync(dataDir) ? servingGateway(readDataDirOwner(dataDir)) : null;
 }
 
-/** Returns the URL of the local server. @throws CliError if no gateway runs, because the server runs only while a gateway does */
+/** Returns the URL of the local server. @throws UnreachableError if no gateway runs, because the server runs only while a gateway does */
 export function localServerUrl(dataDir: string): string {
   const owner = existsSync(dataDir) ? readDataDirOwner(dataDir) : null;
   if (owner?.databaseUrl !== undefined) return owner.databaseUrl;
-  throw new CliError(
+  throw new UnreachableError(
     `The database server of ${dataDir} runs only while a gateway runs. Start the gateway: faregate serve`,
   );
 }

@@ -1,5 +1,5 @@
 import { findPreset, type Preset, presets } from '../config/presets.ts';
-import { closestName } from '../config/suggest.ts';
+import { didYouMean } from '../config/suggest.ts';
 import { UsageError } from './command.ts';
 
 /** Returns the preset of a vendor. @throws UsageError with the most similar vendor and all known ones */
@@ -12,8 +12,7 @@ export function presetOf(name: string): Preset {
 /** Returns the message for a name that is neither a known vendor nor a configured provider. */
 export function unknownVendor(option: string, name: string, configured: readonly string[] = []): string {
   const names = presets.map((each) => each.name);
-  const closest = closestName(name, [...configured, ...names]);
-  const meant = closest === null ? '' : ` Did you mean ${closest}?`;
+  const meant = didYouMean(name, [...configured, ...names]);
   const own = configured.length === 0 ? '' : ` The configuration has ${configured.join(', ')}.`;
   return `${option}: There is no vendor ${JSON.stringify(name)}.${meant}${own} Known are ${names.join(', ')}.`;
 }

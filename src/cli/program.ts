@@ -2,9 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { AdminClientError } from '../api/management/admin-client-error.ts';
 import { escapeLines } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/version.ts';
-import { type CliProcess, UsageError } from './command.ts';
+import type { CliProcess } from './command.ts';
 import { addCommands } from './command-rows.ts';
 import { neededCommands } from './commands/all.ts';
+import { EXIT, EXIT_CODES_HELP, exitCodeOf } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
 import { createOutput } from './output.ts';
 
@@ -12,7 +13,7 @@ import { createOutput } from './output.ts';
  * Runs the command line.
  *
  * @param argv arguments without the name of the program
- * @returns the exit code: 0; 1 if the command failed or found a problem; 2 if it was used wrongly
+ * @returns the exit code, one of `EXIT`
  */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
   // This flag is read before the arguments are parsed, because errors of parsing must be JSON, too.
@@ -40,7 +41,7 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     .showHelpAfterError('(faregate --help lists the commands)')
     .addHelpText('after', HELP);
 
-  let exitCode = 0;
+  let exitCode: number = EXIT.done;
   for (const load of neededCommands(argv)) {
     addCommands(program, await load(), process, (code) => {
       exitCode = code;
@@ -51,27 +52,33 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    const isHelp = error instanceof CommanderError && error.exitCode === 0;
-    if (isHelp) return 0;
-    const isUsage = error instanceof CommanderError || error instanceof UsageError;
+    const code = exitCodeOf(error);
+    if (code === EXIT.done) return code;
     if (isJson) createOutput(true, process.writeOut).print({ error: toJson(error) }, String);
     // Commander has printed its own errors already.
     else if (!(error instanceof CommanderError)) process.writeError(`${escapeLines(describeFailure(error))}\n`);
-    return isUsage ? USAGE_ERROR : FAILURE;
+    return code;
   }
 }
 
-const FAILURE = 1;
-const USAGE_ERROR = 2;
-
-/** Returns an error as `--json` prints it instead of the result, with the code and parameter that the admin API reported. */
-function toJson(error: unknown): { message: string; code?: string; param?: string; details?: readonly string[] } {
+/**
+ * Returns an error as `--json` prints it instead of the result, with the code and parameter that the admin API reported, and the option of
+ * the command line for this parameter.
+ */
+function toJson(error: unknown): {
+  message: string;
+  code?: string;
+  param?: string;
+  option?: string;
+  details?: readonly string[];
+} {
   if (error instanceof AdminClientError) {
-    const { message, code, param, details } = error;
+    const { message, code, param, option, details } = error;
     return {
       message,
       ...(code !== null && { code }),
       ...(param !== null && { param }),
+      ...(option !== null && { option }),
       ...(details.length > 0 && { details }),
     };
   }
@@ -125,5 +132,6 @@ Environment:
 
 Flags take precedence over the environment, and the environment over the file.
 
-Exit codes: 0, 1 if a command failed or found something wrong, 2 if it was used wrongly.
+${EXIT_CODES_HELP}
+
 Times are in the time zone of this machine (TZ), with --json in UTC.`;

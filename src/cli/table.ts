@@ -1,6 +1,8 @@
 import stringWidth from 'string-width';
 import { escapeText } from '../lib/plain-text.ts';
+import { fitColumns, GAP, type TableColumn } from './fit-columns.ts';
 import { localTime } from './local-time.ts';
+import { terminalWidth } from './terminal-width.ts';
 
 export interface Column<Row> {
   readonly title: string;
@@ -14,19 +16,31 @@ type Field = readonly [name: string, value: string];
 /** A number with or without a unit; `-` stands for a missing number. */
 const NUMERIC = /^(-|>?-?\d+(\.\d+)?( .*)?)?$/;
 
-/** Formats a table; without rows, returns the text `empty`. */
+/**
+ * Formats a table; without rows, returns the text `empty`. On a terminal that is too narrow, long texts are cut; if this is not enough, each
+ * row becomes a block of lines.
+ */
 export function renderTable<Row>(rows: readonly Row[], empty: string, columns: readonly Column<Row>[]): string {
   if (rows.length === 0) return empty;
-  const texts = columns.map(({ title, cell, align }) => {
+  const shown = columns.map(({ title, cell, align }): TableColumn => {
     const cells = rows.map((row) => escapeText(cell(row)));
     const isNumeric = cells.every((text) => NUMERIC.test(text)) && cells.some((text) => /\d/.test(text));
-    return padded([title.toUpperCase(), ...cells], isNumeric || align === 'right');
+    return { title: title.toUpperCase(), cells, isRight: isNumeric || align === 'right' };
   });
+  const width = terminalWidth();
+  const fitted = width === null ? shown : fitColumns(shown, width);
+  if (fitted === null) {
+    return rows
+      .map((row) => columns.map(({ title, cell }): Field => [title, cell(row)]))
+      .map((fields) => renderFields(fields.map((field) => field[1] !== '' && field)))
+      .join('\n\n');
+  }
+  const texts = fitted.map(({ title, cells, isRight }) => padded([title, ...cells], isRight));
   return texts[0]!
     .map((_, line) =>
       texts
         .map((column) => column[line])
-        .join('  ')
+        .join(GAP)
         .trimEnd(),
     )
     .join('\n');

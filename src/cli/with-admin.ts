@@ -106,6 +106,6 @@ export function locateGateway(address: string, environment: Environment): Servin
     throw new UsageError('--gateway: Expected an address such as https://gateway.example:8080.');
   }
   const token = readAdminToken(environment);
-  if (token === null) throw new CliError('--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.');
+  if (token === null) throw new UsageError('--gateway needs the admin token of that gateway in FAREGATE_ADMIN_TOKEN.');
   return { url: withoutTrailing(address, '/'), adminToken: token };
 }

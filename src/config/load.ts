@@ -210,9 +210,9 @@ function isCatalogSection(name: unknown): boolean {
 }
 
 /** Returns the certificate files and logos, whose content is part of the configuration. */
-function namedFilesOf({ mail, branding, providers = {} }: z.input<typeof configSchema>): string[] {
+function namedFilesOf({ mail, branding, billing, providers = {} }: z.input<typeof configSchema>): string[] {
   const certificates = [mail?.smtp.ca, ...Object.values(providers).map(({ ca }) => ca)];
-  const files = [...certificates.filter((ca) => ca !== undefined && !isPem(ca)), branding?.logo];
+  const files = [...certificates.filter((ca) => ca !== undefined && !isPem(ca)), branding?.logo, billing?.seller?.logo];
   return files.filter((file) => file !== undefined);
 }
 

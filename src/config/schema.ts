@@ -142,7 +142,15 @@ const database = section({
     .describe('Number of partitions for accounts. The gateway creates missing partitions and never removes one.'),
 });
 
+const seller = section({
+  name: name.describe('Name of the company.'),
+  taxNumber: name.optional().describe('Tax number of the company.'),
+  address: name.optional().describe('Address of the company.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown on statements and receipts.'),
+});
+
 const billing = section({
+  seller: seller.optional().describe('Who issues statements and receipts. Default: they name nobody.'),
   dailySpendCapYuan: amountNano
     .optional()
     .describe('Maximum daily spend of an account without a cap of its own. Default: no cap.'),

@@ -39,6 +39,8 @@ export const HOMES = {
   /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
   announcements: 'directory',
+  /** In the directory, because operators read the requests of all accounts in one order. */
+  invoice_requests: 'directory',
   route_drains: 'directory',
   catalog_revisions: 'directory',
   price_source_reads: 'directory',

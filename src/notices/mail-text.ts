@@ -4,7 +4,7 @@ import { shownName } from './shown-name.ts';
 export function mailText({ kind, data, atMs, id }: Notice): { readonly subject: string; readonly text: string } {
   const shown = (name: string): string => {
     const value = String(data[name] ?? '');
-    return name === 'name' ? shownName(value) : oneLine(value);
+    return name === 'name' || name === 'companyName' ? shownName(value) : oneLine(value);
   };
   const { subject, text } = wordsOf(kind, shown);
   const fields = Object.keys(data).map((name) => `${name}: ${shown(name)}`);
@@ -28,6 +28,23 @@ function wordsOf(kind: Notice['kind'], of: (name: string) => string): { subject:
       return {
         subject: `The API key ${of('name')} expires soon`,
         text: `Your API key ${of('name')} (${of('prefix')}) expires at ${of('expiresAt')}. Calls with it are refused from then on.`,
+      };
+    case 'invoice.closed': {
+      const what = of('month') === '' ? 'top-ups' : of('month');
+      return of('state') === 'issued'
+        ? {
+            subject: `Invoice ${of('invoiceNumber')} is issued`,
+            text: `The invoice that your account requested for ${what}, ${of('amountYuan')} yuan, has the number ${of('invoiceNumber')}. ${of('note')}`,
+          }
+        : {
+            subject: 'Your request for an invoice was refused',
+            text: `The invoice that your account requested for ${what}, ${of('amountYuan')} yuan, is not issued. You can request it again. Reason: ${of('note')}`,
+          };
+    }
+    case 'invoice.requested':
+      return {
+        subject: `${of('companyName')} requests an invoice`,
+        text: `An account requests an invoice of ${of('amountYuan')} yuan. Issue it, then close the request.`,
       };
     case 'route.down':
       return {

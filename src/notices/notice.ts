@@ -1,6 +1,6 @@
 /** Kinds of notices about an account. `docs/notices.md` describes the data of each kind. */
 
-export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
+export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring', 'invoice.closed'] as const;
 const OPERATOR_KINDS = [
   'route.down',
   'provider.refused_account',
@@ -8,6 +8,7 @@ const OPERATOR_KINDS = [
   'catalog.recovered',
   'prices.changed',
   'prices.failed',
+  'invoice.requested',
 ] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 

@@ -27,6 +27,7 @@ export class RouteCounts {
   streamsWithoutUsage = 0;
   excess = 0;
   unpriced = 0;
+  translated = 0;
   times: CallTimes | null = null;
 
   constructor(model: string, provider: string) {
@@ -104,6 +105,7 @@ export class CallCounts {
     }
     if (notes?.excess !== undefined) route.excess++;
     if (notes?.unpriced !== undefined) route.unpriced++;
+    if (notes?.translation !== undefined) route.translated++;
     for (const { provider, error } of outcome.failedRoutes) add(this.providerFailures, provider, codeLabel(error));
     if (outcome.errorCode !== null) add(this.providerFailures, route.provider, codeLabel(outcome.errorCode));
   }

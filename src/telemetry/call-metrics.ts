@@ -102,6 +102,10 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     help: 'Number of calls with usage for which their model has no price. GET /admin/v1/unpriced lists this usage.',
     value: ({ unpriced }) => unpriced,
   }),
+  ofRoute.counter('faregate_calls_translated_total', 'calls', {
+    help: 'Number of calls whose request was translated to the protocol of their provider.',
+    value: ({ translated }) => translated,
+  }),
   ofRoute.counter('faregate_calls_excess_usage_total', 'calls', {
     help: 'Number of calls whose provider reported more usage than is possible. The excess is not charged.',
     value: ({ excess }) => excess,

@@ -152,7 +152,7 @@ for (const mode of ['file', 'database'] as const) {
       const { status, body } = await admin('DELETE', '/secrets/acme');
       assert.deepEqual([status, body.error.code], [409, 'conflict_error']);
       assert.match(body.error.message, /used by: acme\./);
-      assert.equal((await cli(undefined, 'secret', 'delete', 'nowhere')).code, 1);
+      assert.equal((await cli(undefined, 'secret', 'delete', 'nowhere')).code, 3);
       await cli(CANARY, 'secret', 'set', 'unused');
       assert.equal((await cli(undefined, 'secret', 'delete', 'unused')).stdout, 'Deleted unused.\n');
     });

@@ -90,7 +90,7 @@ describe('the command line on a database that no gateway serves', () => {
   it('renames accounts and keys', async () => {
     const { id } = JSON.parse((await cli('account', 'create', 'before', '--json')).stdout);
     assert.match((await cli('account', 'rename', 'before', 'after')).stdout, /^name +after$/m);
-    assert.equal((await cli('account', 'show', 'before')).code, 1);
+    assert.equal((await cli('account', 'show', 'before')).code, 3);
     await cli('key', 'create', 'after', '--name', 'laptop', '--daily-calls', '3');
     const [key] = JSON.parse((await cli('key', 'list', 'after', '--json')).stdout);
     const renamed = await cli('key', 'rename', key.id, 'desktop');
@@ -102,8 +102,8 @@ describe('the command line on a database that no gateway serves', () => {
 
   it('creates no account with an invalid balance', async () => {
     const refused = await cli('account', 'create', 'half', '--balance', 'abc');
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^balanceYuan: Expected a decimal string/);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /^--balance: Expected a decimal string/);
     assert.deepEqual(JSON.parse((await cli('account', 'list', '--search', 'half', '--json')).stdout), []);
   });
 
@@ -174,13 +174,18 @@ describe('the command line on a database that no gateway serves', () => {
     for (const [given, code, error] of [
       [
         ['account', 'show', 'nobody'],
-        1,
+        3,
         { message: 'There is no account called "nobody". See: faregate account list' },
       ],
       [
         ['account', 'top-up', 'alice', '0'],
-        1,
-        { message: 'amountYuan: Expected an amount above zero.', code: 'invalid_request_error', param: 'amountYuan' },
+        2,
+        {
+          message: '<yuan>: Expected an amount above zero.',
+          code: 'invalid_request_error',
+          param: 'amountYuan',
+          option: '<yuan>',
+        },
       ],
       [['calls', '--since', 'today'], 2, { message: "unknown option '--since'" }],
     ] as const) {
@@ -193,35 +198,75 @@ describe('the command line on a database that no gateway serves', () => {
 
   it('reports an invalid value and the allowed ones', async () => {
     for (const [given, message] of [
-      [['calls', '--limit', '1000'], 'limit: At most 500, not 1000.'],
-      [['calls', '--limit', 'all'], 'limit: Expected a number.'],
-      [
-        ['calls', '--status', 'lost'],
-        'status: Expected one of succeeded, failed, aborted, unresolved, resolved, in_flight, not "lost".',
-      ],
+      [['calls', '--limit', '1000'], '--limit: At most 500, not 1000.'],
+      [['calls', '--limit', 'all'], '--limit: Expected a number.'],
     ] as const) {
-      assert.equal((await cli(...given)).stderr, `database: ${describePostgres(stored.url)}\n${message}\n`);
+      const refused = await cli(...given);
+      assert.equal(refused.code, 2);
+      assert.equal(refused.stderr, `database: ${describePostgres(stored.url)}\n${message}\n`);
     }
+    const lost = await cli('calls', '--status', 'lost');
+    assert.equal(lost.code, 2);
+    assert.match(
+      lost.stderr,
+      /^error: option '--status <status>' argument 'lost' is invalid. Allowed choices are succ/,
+    );
   });
 
-  it('explains a failure in one line with exit code 1', async () => {
+  it('explains a failure in one line, with an exit code for its kind', async () => {
     const absent = await cli('account', 'show', 'nobody');
-    assert.equal(absent.code, 1);
+    assert.equal(absent.code, 3);
     assert.equal(
       absent.stderr,
       `database: ${describePostgres(stored.url)}\nThere is no account called "nobody". See: faregate account list\n`,
     );
     const wrong = await cli('account', 'top-up', 'alice', 'lots');
-    assert.equal(wrong.code, 1);
-    assert.match(wrong.stderr, /^amountYuan: Expected a decimal string/);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /^<yuan>: Expected a decimal string/);
+    assert.equal((await cli('calls', 'refund', 'call_01')).code, 3);
+    assert.equal((await cli('account', 'adjust', 'alice', '-1', '--memo', 'x', '--idempotency-key', 'k-9')).code, 0);
+    const other = await cli('account', 'adjust', 'alice', '-2', '--memo', 'x', '--idempotency-key', 'k-9');
+    assert.equal(other.code, 4, other.stderr);
+    const away = await runCommand(['account', 'list', '--gateway', 'http://127.0.0.1:9'], {
+      FAREGATE_ADMIN_TOKEN: 'a-token-of-many-letters-7',
+    });
+    assert.deepEqual(
+      [away.code, away.stderr.split('\n')[1]],
+      [5, 'The gateway at http://127.0.0.1:9 cannot be reached.'],
+    );
+  });
+
+  it('suggests similar names of accounts, users and tokens', async () => {
+    await cli('account', 'create', 'Blue Harbor');
+    for (const name of ['blue harbour', 'Bleu Harbor', 'lue Harbor']) {
+      assert.match((await cli('account', 'show', name)).stderr, /Did you mean "Blue Harbor"\?/, name);
+    }
+    assert.doesNotMatch((await cli('account', 'show', 'nothing like it')).stderr, /Did you mean/);
+    await cli('user', 'create', 'Lin', '--email', 'lin@people.example');
+    assert.match((await cli('user', 'show', 'lin@people.exmaple')).stderr, /Did you mean "lin@people\.example"\?/);
+    await cli('token', 'create', 'grafana');
+    const token = await cli('token', 'revoke', 'gravana');
+    assert.deepEqual([token.code, /Did you mean "grafana"\?/.test(token.stderr)], [3, true]);
+  });
+
+  it('lists models with prices and providers with their routes', async () => {
+    const models = await cli('models', 'list');
+    assert.match(models.stdout, /^MODEL +NAME +OPERATIONS +INPUT ¥\/M +CACHED ¥\/M +OUTPUT ¥\/M/);
+    assert.match(models.stdout, /^demo-chat +Demo Chat +chat responses +4 +0\.4 +16 +simulated-chat +yes/m);
+    const [chat] = JSON.parse((await cli('models', 'list', '--json')).stdout);
+    assert.deepEqual([chat.id, chat.price.output, chat.routes[0].provider], ['demo-chat', '16', 'simulated-chat']);
+    const providers = await cli('provider', 'list');
+    assert.match(providers.stdout, /^simulated-chat +chat +https:\S+ +3 +3 of 3/m);
+    const [first] = JSON.parse((await cli('provider', 'list', '--json')).stdout);
+    assert.deepEqual([first.id, first.routes, first.unused], ['simulated-chat', 3, {}]);
   });
 
   it('refuses control characters, and names the field', async () => {
     const refused = await cli('account', 'create', 'eve\u001b[2J');
-    assert.equal(refused.code, 1);
-    assert.equal(refused.stderr, 'name: Must not contain control characters or bidirectional marks.\n');
+    assert.equal(refused.code, 2);
+    assert.equal(refused.stderr, '<name>: Must not contain control characters or bidirectional marks.\n');
     const memo = await cli('account', 'top-up', 'alice', '1', '--memo', 'a\nb');
-    assert.equal(memo.stderr, 'memo: Must not contain control characters or bidirectional marks.\n');
+    assert.equal(memo.stderr, '--memo: Must not contain control characters or bidirectional marks.\n');
   });
 
   it('escapes control characters in stored names', async () => {
@@ -258,7 +303,7 @@ describe('the command line on a database that no gateway serves', () => {
         ...environment,
         DATABASE_URL: address,
       });
-      assert.equal(code, 1, address);
+      assert.equal(code, address.includes('faregate.invalid') ? 5 : 1, address);
       assert.match(stderr, message);
       assert.ok(!stderr.includes('    at ') && !stderr.includes('u:p'), stderr);
     }
@@ -356,6 +401,7 @@ describe('the command line on a database that no gateway serves', () => {
     const unknown = await cli('frobnicate');
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /unknown command 'frobnicate'/);
+    assert.match((await cli('acount', 'list')).stderr, /Did you mean account\?/);
   });
 });
 
@@ -368,6 +414,17 @@ describe('a configuration of one’s own', () => {
     const again = await cli('init', join(directory.path, 'mine.yaml'));
     assert.equal(again.code, 1);
     assert.match(again.stderr, /mine\.yaml exists already\. Name another file, or overwrite it with --force\.\n$/);
+  });
+
+  it('is printed by init to standard output, as one file', async () => {
+    const printed = await cli('init', '-');
+    assert.deepEqual([printed.code, printed.stderr], [0, '']);
+    const file = join(directory.path, 'printed.yaml');
+    await cli('init', '--catalog', 'file', file);
+    assert.equal(printed.stdout, readFileSync(file, 'utf8'));
+    assert.match((await cli('init', '-', '--provider', 'deepseek')).stdout, /^ {2}deepseek:$/m);
+    const two = await cli('init', '-', '--catalog', 'database');
+    assert.deepEqual([two.code, two.stdout], [2, '']);
   });
 
   it('overwrites a file with --force, also for a vendor', async () => {
@@ -485,6 +542,8 @@ models:
       asked.stdout,
       /^not in force since +\d{4}-\d\d-\d\d \S+ [+-]\d\d:\d\d: The configuration cannot be used/m,
     );
+    assert.match(asked.stdout, /^ {2}\S*served\.yaml:6: nonsense: Unknown key/m);
+    assert.doesNotMatch(asked.stdout, /\\u000a/);
     assert.match(asked.stdout, /^ {4}apiKey: \(not shown\)$/m);
     assert.equal(asked.stderr, `gateway: ${url}\n`);
     const withoutToken = await runCommand(['config', '--gateway', url], {});

@@ -86,10 +86,15 @@ async function around(
   }
 }
 
-async function expectRefusals(where: Where, sentence: RegExp, commands: readonly string[][]): Promise<void> {
+async function expectRefusals(
+  where: Where,
+  sentence: RegExp,
+  commands: readonly string[][],
+  exitCode = 1,
+): Promise<void> {
   for (const given of commands) {
     const { code, out, error } = await cli(where, ...given);
-    assert.deepEqual([code, out], [1, ''], given.join(' '));
+    assert.deepEqual([code, out], [exitCode, ''], given.join(' '));
     assert.match(error, sentence);
     assert.equal(error.split('\n').length, 2, error);
   }
@@ -105,9 +110,9 @@ describe('a command without a local database', () => {
         for (const given of [...READING, ...CHANGING, ['db', 'status']]) {
           const message = `There is no database in ${dataDir}. Create one with "faregate db migrate", or start the gateway, which creates it: faregate serve`;
           const location = { url: '', dataDir };
-          assert.deepEqual(await cli(location, ...given), { code: 1, out: '', error: `${message}\n` });
+          assert.deepEqual(await cli(location, ...given), { code: 5, out: '', error: `${message}\n` });
           const { code, out, error } = await cli(location, ...given, '--json');
-          assert.deepEqual([code, JSON.parse(out), error], [1, { error: { message } }, '']);
+          assert.deepEqual([code, JSON.parse(out), error], [5, { error: { message } }, '']);
         }
         assert.deepEqual(isDirectoryThere ? readdirSync(dataDir) : existsSync(dataDir), isDirectoryThere ? [] : false);
       } finally {
@@ -143,6 +148,7 @@ describe('a command whose server has no such database', () => {
         ['db', 'status'],
         ['db', 'migrate'],
       ],
+      5,
     );
   });
 });

@@ -119,7 +119,7 @@ describe('the demo', () => {
 
   it('refuses a second gateway on the same data directory, and says what to do', async () => {
     const second = await runCommand(['serve'], environment);
-    assert.equal(second.code, 1);
+    assert.equal(second.code, 5);
     assert.match(second.stderr, /in use by process \d+ \(listening on http:.*DATABASE_URL/s);
   });
 

@@ -134,7 +134,7 @@ describe('accounts from a CSV file', { timeout: 120_000 }, () => {
     // A changed row is refused; rows before it stay imported.
     file('half.csv', `${head}half zero;a;\nhalf two;a;yes\nhalf three;a;\n`);
     const refused = await cli('account', 'import', path);
-    assert.equal(refused.code, 1);
+    assert.equal(refused.code, 4);
     assert.match(refused.stderr, /half\.csv:3: half two: The account was imported before with other values/);
     assert.match(refused.stderr, /^1 of 3 rows are done; run the command again to continue\.$/m);
     file('half.csv', `${head}half zero;a;\nhalf two;a;\nhalf three;a;\n`);

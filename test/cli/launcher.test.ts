@@ -54,6 +54,13 @@ describe('bin/faregate.js', () => {
     assert.equal((await launch('--version')).hasCompiler, false);
   });
 
+  it('finds the code of all commands in the cache after an installation', async () => {
+    // Without the cache of the tests, which the environment names.
+    const options = { env: { PATH: process.env.PATH } };
+    await promisify(execFile)(process.execPath, ['scripts/compile-ahead.ts'], options);
+    assert.equal((await launch('completion', 'bash')).hasCompiler, false);
+  });
+
   it('says how to install the Node of the project if it is missing', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'faregate-launcher-'));
     try {

@@ -134,7 +134,7 @@ describe('models import', () => {
     assert.match((await models(EXCERPT, 'anthropic', '--output', file)).stderr, /exists already/);
     assert.equal((await models(EXCERPT, 'openai', '--output', file, '--force')).code, 0);
     assert.match(readFileSync(file, 'utf8'), /gpt-4o/);
-    assert.match((await models(EXCERPT, 'antropic')).stderr, /Did you mean anthropic\?/);
+    assert.match((await models(EXCERPT, 'antropic')).stderr, /Did you mean "anthropic"\?/);
     assert.match((await models('README.md', 'openai')).stderr, /README\.md is not JSON/);
     assert.match(
       (await models('package.json', 'openai')).stderr,
@@ -193,7 +193,7 @@ describe('models import', () => {
     });
 
     it('gets a suggestion for a misspelt name, and a known vendor needs no provider', async () => {
-      assert.match((await configured('rellay')).stderr, /Did you mean relay\? The configuration has ours, ours-too/);
+      assert.match((await configured('rellay')).stderr, /Did you mean "relay"\? The configuration has ours, ours-too/);
       assert.match((await configured('xai')).stderr, /no matching model of xAI/);
       assert.match((await configured('deepseek')).stdout, /- provider: deepseek\n/);
     });

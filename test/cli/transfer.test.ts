@@ -177,7 +177,7 @@ models:
     const lock = await acquireDataDir(dataDir);
     try {
       const { code, stderr } = await runCommand(['db', 'import', file('plain.jsonl')], { FAREGATE_DATA_DIR: dataDir });
-      assert.equal(code, 1);
+      assert.equal(code, 5);
       assert.match(stderr, /is in use by process \d+/);
     } finally {
       lock.release();

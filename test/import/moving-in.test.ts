@@ -99,7 +99,7 @@ describe(`import from another gateway`, () => {
     assert.equal(JSON.parse(stdout).source, 'one-api second');
     const refused = await move('--label', 'second', '--apply');
     // It has the keys of the first one, which only one account can have.
-    assert.equal(refused.code, 1);
+    assert.equal(refused.code, 4);
     assert.match(refused.stdout + refused.stderr, /This key belongs to another account/);
     const names = (await accounts()).map(({ name }: { name: string }) => name);
     assert.equal(names.filter((name: string) => name === 'lin').length, 2);

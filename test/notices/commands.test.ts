@@ -39,7 +39,7 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
     await until(() => receiver.received.length === 2);
     assert.match(await done('webhook', 'disable', id!), /is disabled/);
     const refused = await run('webhook', 'test', id!);
-    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    assert.deepEqual([refused.code, refused.stdout], [4, '']);
     assert.match(refused.stderr, /disabled/);
     assert.match(await done('webhook', 'enable', id!), /is active/);
     await done('webhook', 'delete', id!);
@@ -48,8 +48,9 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
 
   it('report an invalid address, also as JSON', async () => {
     const { code, stdout } = await run('--json', 'webhook', 'create', 'https://10.0.0.1/');
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.equal(JSON.parse(stdout).error.param, 'url');
+    assert.equal(JSON.parse(stdout).error.option, '<url>');
   });
 
   it('show and set the threshold of an account', async () => {

@@ -36,7 +36,14 @@ values ($1, 'n', $1 || '@example.com', true, 'active', $2::smallint, now(), now(
         [id, number],
       );
       await sql(partition, 'insert into balances (account_id) values ($1)', [id]);
-      await post(id, 10n);
+      // With columns that databases of earlier versions have, too.
+      await sql(partition, 'update balances set balance_nano = 10, last_entry_no = 1 where account_id = $1', [id]);
+      await sql(
+        partition,
+        `insert into ledger_entries (account_id, entry_no, kind, amount_nano, balance_after_nano, memo, created_at)
+values ($1, 1, 'adjustment', 10, 10, 'm', $2)`,
+        [id, new Date(NOW_MS)],
+      );
       return id;
     },
     setLowBalance: createThresholdStore({ directory, partitions: createRoutes(partitions, { find: () => number }) })

@@ -35,7 +35,7 @@ describe('the command line without a gateway', { timeout: 300_000 }, () => {
     assert.equal(role, 'operator');
     assert.deepEqual(await json(['token', 'revoke', 'ci']), { id, revoked: true });
     const again = await runCommand(['token', 'revoke', 'ci'], at('data'));
-    assert.deepEqual([again.code, again.stderr.includes('There is no token "ci"')], [1, true]);
+    assert.deepEqual([again.code, again.stderr.includes('There is no token "ci"')], [3, true]);
 
     const [revoked, made] = await json(['changes', '--subject', id]);
     const user = userInfo().username;

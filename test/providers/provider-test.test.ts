@@ -161,6 +161,10 @@ describe('a test of a provider', () => {
     assert.equal(alone.code, 0, alone.stderr);
     assert.equal(JSON.parse(alone.stdout).results[0].chargeYuan, '0.000028');
     const unknown = await runCommand(['provider', 'test', 'sinlge', '--config', file], {});
-    assert.match(unknown.stderr, /^There is no provider "sinlge"\. Known: chatty, messy, several/);
+    assert.equal(unknown.code, 3);
+    assert.match(
+      unknown.stderr,
+      /^There is no provider "sinlge"\. Did you mean "single"\? Known: chatty, messy, several/,
+    );
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Model, Route } from '../../src/providers/catalog/catalog.ts';
 import { operationOf } from '../../src/protocols/operations/all.ts';
+import type { Model, Route } from '../../src/providers/catalog/catalog.ts';
 import { bySession, orderRoutes } from '../../src/providers/routing/choose.ts';
 import { COMEBACK_MS, RouteHealth } from '../../src/providers/routing/health.ts';
 import { createTestClock } from '../support/clock.ts';

@@ -181,7 +181,7 @@ describe(`redemptions`, { timeout: 300_000 }, () => {
       assert.deepEqual([again.code, again.stderr], [1, `${file} exists already; no vouchers were created.\n`]);
       assert.equal((await g.admin('GET', '/vouchers')).body.data.length, batches);
       const unmade = join(directory, 'unmade.csv');
-      assert.equal((await fails(['create', '--plan', 'none', '--count', '1', '--out', unmade])).code, 1);
+      assert.equal((await fails(['create', '--plan', 'none', '--count', '1', '--out', unmade])).code, 2);
       assert.ok(!existsSync(unmade));
       for (const given of [
         ['--count', '1'],

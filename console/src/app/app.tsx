@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { type AccountChoice, useAccountChoice } from '../api/account-choice.ts';
-import { SignInPage } from '../features/entrance/sign-in-page.tsx';
+import { ForgotPage } from '../features/entrance/forgot-page.tsx';
+import { FORGOT_PATH, SignInPage } from '../features/entrance/sign-in-page.tsx';
 import { WelcomePage } from '../features/entrance/welcome-page.tsx';
 import type { ConsolePage } from '../layout/console-page.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
@@ -43,6 +44,7 @@ function ConsoleApp() {
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   useFreshSession(path);
   if (path === '/welcome') return <WelcomePage />;
+  if (path === FORGOT_PATH && (session.data === null || session.data === SESSION_ENDED)) return <ForgotPage />;
   if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (

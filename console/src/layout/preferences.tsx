@@ -33,11 +33,7 @@ export function Logo() {
   const { name, logo } = BRANDING;
   return (
     <Group gap={8} wrap="nowrap">
-      {logo === null ? (
-        <img src="/console/icon.svg" alt="" width={28} height={28} />
-      ) : (
-        <img src={logo} alt="" height={28} style={{ maxWidth: 140, objectFit: 'contain' }} />
-      )}
+      <img src={logo} alt="" height={28} style={{ maxWidth: 140, objectFit: 'contain' }} />
       <Text fw={700} size="lg" lineClamp={1}>
         {name}
       </Text>

@@ -5,11 +5,11 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Announcements } from '../parts/announcements.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { DimmedText } from '../parts/small.ts';
+import { SupportLine } from '../parts/support-line.tsx';
 import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { useTimezone } from '../text/timezone.tsx';
-import { PageFooter } from './page-footer.tsx';
 import { type MenuProps, PageMenu } from './page-menu.tsx';
 import { LanguageMenu, Logo, ThemeButton, TimezoneItems } from './preferences.tsx';
 
@@ -82,7 +82,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
         <Announcements announcements={announcements} />
         {children}
         <Zones />
-        <PageFooter />
+        <SupportLine />
       </AppShell.Main>
     </AppShell>
   );

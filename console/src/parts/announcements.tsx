@@ -1,10 +1,12 @@
-import { Alert, Stack } from '@mantine/core';
+import { Alert } from '@mantine/core';
 import { useState } from 'react';
 import type { ShownAnnouncement } from '../api/types.ts';
 import { useLanguage, useTexts } from '../text/language.tsx';
 import { commonTexts } from './texts.ts';
 
 const STORED_AS = 'faregate.announcements';
+/** More are never shown at a time. */
+const CLOSED_MAX = 20;
 const COLORS = { info: 'blue', warning: 'yellow' } as const;
 
 /** Announcements of the operator as banners. A closed one stays closed in this browser. */
@@ -13,30 +15,26 @@ export function Announcements({ announcements }: { readonly announcements: reado
   const text = useTexts(commonTexts);
   const [closed, setClosed] = useState(() => (localStorage.getItem(STORED_AS) ?? '').split(' '));
   const open = announcements.filter(({ id }) => !closed.includes(id));
-  if (open.length === 0) return null;
 
   function close(id: string): void {
-    // Ids of announcements that have ended are forgotten.
-    const next = [...closed.filter((each) => announcements.some((current) => current.id === each)), id];
+    const next = [...closed, id].slice(-CLOSED_MAX);
     localStorage.setItem(STORED_AS, next.join(' '));
     setClosed(next);
   }
 
-  return (
-    <Stack gap="xs" mb="md" className="no-print">
-      {open.map(({ id, level, textEn, textZh }) => (
-        <Alert
-          key={id}
-          role={level === 'warning' ? 'alert' : 'status'}
-          color={COLORS[level]}
-          withCloseButton
-          closeButtonLabel={text.close}
-          onClose={() => close(id)}
-          style={{ overflowWrap: 'anywhere' }}
-        >
-          {language === 'zh' ? (textZh ?? textEn) : (textEn ?? textZh)}
-        </Alert>
-      ))}
-    </Stack>
-  );
+  return open.map(({ id, level, textEn, textZh }) => (
+    <Alert
+      className="no-print"
+      mb="xs"
+      key={id}
+      role={level === 'warning' ? 'alert' : 'status'}
+      color={COLORS[level]}
+      withCloseButton
+      closeButtonLabel={text.close}
+      onClose={() => close(id)}
+      style={{ overflowWrap: 'anywhere' }}
+    >
+      {language === 'zh' ? (textZh ?? textEn) : (textEn ?? textZh)}
+    </Alert>
+  ));
 }

@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core';
 import { defineTexts, useTexts } from '../text/language.tsx';
-import { BRANDING, supportLink } from './branding.ts';
+import { BRANDING } from './branding.ts';
 import { SmallText } from './small.ts';
 
 const texts = defineTexts({ support: 'Help:' }, { support: '帮助：' });
@@ -13,7 +13,11 @@ export function SupportLine() {
   return (
     <SmallText>
       {text.support}{' '}
-      <Anchor href={supportLink(supportAddress)} rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
+      <Anchor
+        href={supportAddress.startsWith('https:') ? supportAddress : `mailto:${supportAddress}`}
+        rel="noreferrer"
+        style={{ overflowWrap: 'anywhere' }}
+      >
         {supportAddress}
       </Anchor>
     </SmallText>

@@ -38,6 +38,15 @@ export interface CallNotes extends ChargeNotes {
   readonly budgetIds?: BudgetIds;
   readonly resolution?: ResolutionNote;
   readonly session?: SessionNote;
+  readonly translation?: TranslationNote;
+}
+
+/** How the request was translated for the provider: names of members that were left out and added, never their values. */
+export interface TranslationNote {
+  /** The operation of the provider. */
+  readonly to: string;
+  readonly leftOut: readonly string[];
+  readonly added: readonly string[];
 }
 
 /** How the session of a call was found (`source`), and the route that its calls use while all routes are healthy. */

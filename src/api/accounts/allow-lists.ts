@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ALLOWED_MAX, type AllowListChange, type AllowLists } from '../../accounting/accounts/allow-lists.ts';
-import { closestName } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
 import { formatAddressRange, parseAddressRange } from '../../lib/ip-address.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
@@ -57,11 +57,10 @@ export function toAllowListChange(
 }
 
 function unknownModel(name: string, { models }: Catalog) {
-  const closest = closestName(
+  const suggestion = didYouMean(
     name,
     models.map(({ id }) => id),
   );
-  const suggestion = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`;
   return invalidRequest(
     `allowedModels: There is no model ${JSON.stringify(name)} that may be called.${suggestion}`,
     'allowedModels',

@@ -7,6 +7,7 @@ import {
   type RateMaxima,
 } from '../../accounting/accounts/rate-limit-store.ts';
 import { maximaOfNames } from '../../accounting/reservations/rate-defaults.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { filterText, wholeNumber } from '../management/wire.ts';
@@ -39,7 +40,8 @@ export function toRateChange(body: RateLimitBody, catalog: Catalog): RateLimitCh
     const change = own === null ? NONE : { requestsMax: own.requestsPerMinute, tokensMax: own.tokensPerMinute };
     const model = catalog.find(name);
     if (model === null && (change.requestsMax || change.tokensMax)) {
-      throw invalidRequest(`modelLimits: There is no model ${quoted(name)}.`, 'modelLimits');
+      const ids = catalog.models.map(({ id }) => id);
+      throw invalidRequest(`modelLimits: There is no model "${quoted(name)}".${didYouMean(name, ids)}`, 'modelLimits');
     }
     models.set(model?.id ?? name, change);
     // Limits under earlier names of a renamed model are replaced, too.

@@ -1,4 +1,4 @@
-import { closestName } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 
@@ -6,8 +6,7 @@ import type { Catalog } from '../../providers/catalog/catalog.ts';
 export function requireGroup(groupId: string, { groups }: Pick<Catalog, 'groups'>): void {
   const ids = groups.map(({ id }) => id);
   if (ids.includes(groupId)) return;
-  const closest = closestName(groupId, ids);
-  const known = ids.length === 0 ? 'No group is configured.' : `Known: ${ids.join(', ')}.`;
-  const hint = closest === null ? known : `Did you mean "${closest}"?`;
-  throw invalidRequest(`groupId: There is no group "${quoted(groupId)}". ${hint}`, 'groupId');
+  const known = ids.length === 0 ? ' No group is configured.' : ` Known: ${ids.join(', ')}.`;
+  const hint = didYouMean(groupId, ids) || known;
+  throw invalidRequest(`groupId: There is no group "${quoted(groupId)}".${hint}`, 'groupId');
 }

@@ -38,6 +38,7 @@ const ownCallMembers = callResponse.pick({
   endedAt: true,
   durationMs: true,
   firstByteMs: true,
+  translation: true,
 });
 
 /** An inner model without its name at the provider, which is only for operators. */

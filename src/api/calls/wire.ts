@@ -103,6 +103,12 @@ export const callResponse = z
       .describe(
         'How the session of the call was identified, and the first-choice route of the session; null if no session determined the route.',
       ),
+    translation: z
+      .strictObject({ to: z.string(), leftOut: listOf(z.string()), added: listOf(z.string()) })
+      .nullable()
+      .describe(
+        'The protocol into which the request was translated, and the names of fields that were left out and added; null if it was sent as it is.',
+      ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
@@ -155,6 +161,7 @@ export function callToWire(call: CallRecord, { accountName, refunds = [] }: Show
     accountName,
     route: { provider: call.provider, model: call.providerModel },
     session: sessionToWire(call.notes?.session),
+    translation: call.notes?.translation ?? null,
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,

@@ -51,7 +51,9 @@ export function writeBranding(page: string, settings: BrandingSettings): string 
   const logo = logoOf(settings)?.address ?? null;
   const values: Readonly<Record<string, string>> = {
     BRAND_NAME: name,
-    BRANDING: JSON.stringify({ name, logo, supportAddress, hasPricing: settings.console.pricing }),
+    // Empty if nothing is set: the page knows the defaults.
+    BRANDING:
+      Object.keys(settings.branding).length === 0 ? '' : JSON.stringify({ name, logo: logo ?? ICON, supportAddress }),
     [ICON]: logo ?? ICON,
   };
   return page.replace(/BRAND_NAME|BRANDING|\/console\/icon\.svg/g, (place) => escapeHtml(values[place]!));

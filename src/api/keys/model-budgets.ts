@@ -8,7 +8,7 @@ import {
   TooManyBudgetsError,
 } from '../../accounting/accounts/model-budget-store.ts';
 import type { OwnerUse } from '../../accounting/reservations/limits/key-day.ts';
-import { closestName } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { type GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { filterText } from '../management/wire.ts';
@@ -55,11 +55,10 @@ export function toBudgetChanges({ modelBudgets = {} }: AskedBudgets, catalog: Ca
 
 function unknownModel(name: string, { models }: Catalog): GatewayError {
   const ids = models.map(({ id }) => id);
-  const closest = closestName(name, ids);
   const others = ids.length > KNOWN_MAX ? ` and ${ids.length - KNOWN_MAX} others` : '';
-  const known = `Known: ${ids.slice(0, KNOWN_MAX).join(', ')}${others}.`;
-  const hint = closest === null ? known : `Did you mean "${closest}"?`;
-  return invalidRequest(`modelBudgets: There is no model "${quoted(name)}". ${hint}`, 'modelBudgets');
+  const known = ` Known: ${ids.slice(0, KNOWN_MAX).join(', ')}${others}.`;
+  const hint = didYouMean(name, ids) || known;
+  return invalidRequest(`modelBudgets: There is no model "${quoted(name)}".${hint}`, 'modelBudgets');
 }
 
 /** @throws GatewayError `invalidRequest` if the owner would have budgets for too many models */

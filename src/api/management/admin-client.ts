@@ -79,6 +79,7 @@ function toClientError({ status, text }: RawResponse): AdminClientError {
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
   const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return new AdminClientError(textOf(error.message) ?? `The gateway responded with status ${status}.`, {
+    status,
     code: textOf(error.code),
     param: textOf(error.param),
     details: Array.isArray(error.details) ? error.details.map(String) : [],

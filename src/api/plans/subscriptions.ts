@@ -3,6 +3,7 @@ import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { PlanTerms } from '../../accounting/plans/plan.ts';
 import type { GrantRefusal, PlanGrants } from '../../accounting/plans/plan-grants.ts';
 import type { Subscription, SubscriptionStore } from '../../accounting/plans/subscriptions-store.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { type GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { requireAccount } from '../accounts/require-account.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
@@ -50,7 +51,11 @@ export function subscriptionEndpoints(dependencies: SubscriptionAdminDependencie
   function unknownPlan(id: string): GatewayError {
     const known = plans().map((plan) => plan.id);
     const said = known.length === 0 ? 'No plan is configured.' : `Known: ${known.join(', ')}.`;
-    return invalidRequest(`planId: There is no plan ${JSON.stringify(id.slice(0, 100))}. ${said}`, 'planId');
+    const name = id.slice(0, 100);
+    return invalidRequest(
+      `planId: There is no plan ${JSON.stringify(name)}.${didYouMean(name, known)} ${said}`,
+      'planId',
+    );
   }
 
   function planError(refusal: GrantRefusal, planId: string, ofPeriod: PeriodErrors): GatewayError {

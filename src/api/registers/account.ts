@@ -5,6 +5,7 @@ import type { AccountNeed } from '../../people/access.ts';
 import { ownAccountEndpoints } from '../accounts/own.ts';
 import { noCall } from '../calls/admin.ts';
 import { ownCallEndpoints } from '../calls/own.ts';
+import { ownInvoiceEndpoints } from '../invoices/own.ts';
 import { ownKeyEndpoints } from '../keys/own.ts';
 import { ownMoneyEndpoints } from '../ledger/own.ts';
 import { notFound } from '../management/endpoint.ts';
@@ -32,6 +33,7 @@ const RESOURCES = [
   ownKeyEndpoints,
   ownCallEndpoints,
   ownMoneyEndpoints,
+  ownInvoiceEndpoints,
   ownPlanEndpoints,
   ownVoucherEndpoints,
   memberEndpoints,

@@ -47,7 +47,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
 
   const routesToWire = (routes: readonly OfModel[]) =>
     routes.map(({ model, route }) =>
-      routeToWire(model.id, route, health.status(route.id), credentialsOf(route), drains.find(model.id, route)),
+      routeToWire(model, route, health.status(route.id), credentialsOf(route), drains.find(model.id, route)),
     );
   const routesOf = (drain: DrainTarget): OfModel[] => allRoutes(catalog()).filter((each) => isOf(drain, each));
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
-import type { Route } from '../../providers/catalog/catalog.ts';
+import type { Model, Route } from '../../providers/catalog/catalog.ts';
 import type { Drain } from '../../providers/routing/drains/drain-store.ts';
 import type { RouteStatus } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
@@ -33,6 +33,7 @@ export const routeResponse = z
     providerModel: z.string(),
     priority: z.int(),
     weight: z.number().min(0),
+    translates: listOf(z.string()).describe('Operations whose requests are translated for the provider.'),
     state: z.enum(['off', ...breakerState.options]),
     drained: drainResponse.nullable(),
     failuresInARow: count,
@@ -62,7 +63,7 @@ export const routeResponse = z
 export type RouteResponse = z.infer<typeof routeResponse>;
 
 export function routeToWire(
-  model: string,
+  { id: model, routesByOperation }: Pick<Model, 'id' | 'routesByOperation'>,
   route: Route,
   status: RouteStatus,
   credentials: readonly CredentialStatus[],
@@ -73,6 +74,9 @@ export function routeToWire(
     ...route,
     model,
     provider: route.providerId,
+    translates: [...(routesByOperation ?? [])].flatMap(([{ name }, routes]) =>
+      routes.some(({ id, translation }) => id === route.id && translation !== undefined) ? [name] : [],
+    ),
     state: route.weight === 0 ? 'off' : state,
     drained: drain === null ? null : drainToWire(drain),
     failuresInARow,

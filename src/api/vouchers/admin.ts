@@ -7,6 +7,7 @@ import type { VoucherGift } from '../../accounting/vouchers/voucher.ts';
 import { createVoucherCode, hashVoucherCode, shownEnd, storedVoucher } from '../../accounting/vouchers/voucher-code.ts';
 import type { VoucherRedeemer } from '../../accounting/vouchers/voucher-redeemer.ts';
 import type { VoucherStore } from '../../accounting/vouchers/vouchers-store.ts';
+import { didYouMean } from '../../config/suggest.ts';
 import { GatewayError, invalidRequest, quoted } from '../../errors/gateway-error.ts';
 import type { FillRandom, Ids } from '../../lib/ids.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
@@ -80,8 +81,10 @@ export function voucherEndpoints(dependencies: VoucherAdminDependencies): AdminE
       throw invalidRequest('amountYuan: Expected either amountYuan or planId.', 'amountYuan');
     }
     if (amountYuan !== null) return { kind: 'value', amountNano: amountYuan };
-    if (!plans().some(({ id }) => id === planId)) {
-      throw invalidRequest(`planId: There is no plan ${JSON.stringify(quoted(planId!))}.`, 'planId');
+    const known = plans().map(({ id }) => id);
+    if (!known.includes(planId!)) {
+      const name = quoted(planId!);
+      throw invalidRequest(`planId: There is no plan ${JSON.stringify(name)}.${didYouMean(name, known)}`, 'planId');
     }
     return { kind: 'plan', planId: planId! };
   }

@@ -19,7 +19,11 @@ export const memberCommands = group('member', 'list, add, limit and remove the p
   'add <account> <user>': {
     about: 'add a user to an account, or change the role of a member',
     with: {
-      '--role <role>': { text: 'owner: manages the account; member: its own keys and usage', default: 'member' },
+      '--role <role>': {
+        text: 'owner: manages the account; member: its own keys and usage',
+        choices: ['owner', 'member'],
+        default: 'member',
+      },
     },
     sends: 'POST /accounts/:accountId/members',
     body: ['userId', 'role'],

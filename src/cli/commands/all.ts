@@ -29,16 +29,21 @@ const loads: Readonly<Record<string, Load>> = {
   usage: async () => (await import('./usage.ts')).usageCommands,
   latency: async () => (await import('./latency.ts')).latencyCommands,
   statement: async () => (await import('./statement.ts')).statementCommands,
+  invoice: async () => (await import('./invoice.ts')).invoiceCommands,
   token: async () => (await import('./token.ts')).tokenCommands,
   user: async () => (await import('./user.ts')).userCommands,
   voucher: async () => (await import('./voucher.ts')).voucherCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
   db: async () => (await import('./db.ts')).databaseCommands,
+  completion: async () => (await import('./completion.ts')).completionCommands,
 };
 
-/** Returns what loads the command that the arguments name; all commands if they name none, as with `--help`. */
+/**
+ * Returns what loads the command that the arguments name; all commands if they name none, as with `--help`, or if the command describes all
+ * others.
+ */
 export function neededCommands(argv: readonly string[]): readonly Load[] {
   if (argv.includes('--version') || argv.includes('-V')) return [];
   const named = Object.keys(loads).filter((names) => names.split(' ').some((name) => argv.includes(name)));
-  return (named.length === 0 ? Object.keys(loads) : named).map((names) => loads[names]!);
+  return (named.length === 0 || argv.includes('completion') ? Object.keys(loads) : named).map((names) => loads[names]!);
 }

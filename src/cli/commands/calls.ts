@@ -27,8 +27,10 @@ export const callCommands: CommandRows = {
     with: {
       '--account <account>': 'only calls of this account (id or name)',
       '--model <model>': 'only calls of this model',
-      '--status <status>':
-        'only calls with this status: succeeded, failed, aborted, in_flight (on all nodes), unresolved (the node died) or resolved',
+      '--status <status>': {
+        text: 'only calls with this status; in_flight: on all nodes; unresolved: the node died',
+        choices: ['succeeded', 'failed', 'aborted', 'in_flight', 'unresolved', 'resolved'],
+      },
       '--request-id <id>':
         'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
       ...limitOf(20),

@@ -10,7 +10,7 @@ import type { AdminClient } from '../../api/management/admin-client.ts';
 import { editCatalog, joinConfig, splitConfig } from '../../config/catalog-text.ts';
 import { readConfigFile } from '../../config/load.ts';
 import { escapeLines } from '../../lib/plain-text.ts';
-import { CliError, type CliProcess, type GlobalFlags, UsageError } from '../command.ts';
+import { CliError, type CliProcess, type GlobalFlags } from '../command.ts';
 import type { Given } from '../command-rows.ts';
 import { findConfigSource } from '../environment.ts';
 import type { Output } from '../output.ts';
@@ -23,7 +23,6 @@ export async function move(
   { place, ...given }: Given,
   process: CliProcess,
 ): Promise<number> {
-  if (place !== 'database' && place !== 'file') throw new UsageError('<place>: Expected "database" or "file".');
   const { file, isDemo } = findConfigSource(flags, process.environment);
   if (isDemo) throw new CliError('Name your configuration with --config: the demo keeps its own.');
   const { text } = readConfigFile(file);

@@ -157,8 +157,10 @@ export const catalogCommands = group(
       about:
         'move the catalog between the configuration file and the database: changes the file; takes effect when the gateway starts again',
       with: {
-        '<place>':
-          '"database": push the sections of the file, and remove them from it. "file": write the revision in force into the file',
+        '<place>': {
+          text: '"database": push the sections of the file, and remove them from it. "file": write the revision in force into the file',
+          choices: ['database', 'file'],
+        },
         '--adopt': 'use the catalog that the database has, although this file differs from it',
         '--replace': 'put the sections of the file in force in place of the catalog that the database has',
         ...REASON,

@@ -18,16 +18,19 @@ const PRESET_COLUMNS: readonly Column<Preset>[] = [
   ...columnsOf<Preset>('key: keyVariable'),
 ];
 
+/** Argument for standard output. */
+const STANDARD_OUTPUT = '-';
+
 export const configCommands: CommandRows = {
   'init [file]': {
     about: 'write a commented configuration to start from, or a short one for a known vendor',
     with: {
-      '[file]': { text: 'the file to write', default: DEFAULT_FILE },
+      '[file]': { text: 'the file to write; "-" is standard output', default: DEFAULT_FILE },
       '--provider <name>':
         'a vendor that --list shows: the file then has the addresses of the vendor and the header for its key',
       '--catalog <place>': {
-        text: 'where providers, models, prices and plans are: "database", with a second file for the first start, or "file"',
-        default: 'database',
+        text: 'where providers, models, prices and plans are: "database", with a second file for the first start, or "file" (default: database, on standard output file)',
+        choices: ['database', 'file'],
       },
       '--list': 'only list the known vendors',
       ...FORCE,
@@ -38,9 +41,16 @@ export const configCommands: CommandRows = {
         return;
       }
       const file = String(given.file);
-      const { catalog: place, provider, force } = given;
-      if (place !== 'database' && place !== 'file') throw new UsageError('--catalog: Expected "database" or "file".');
+      const { provider, force } = given;
+      const isPrinted = file === STANDARD_OUTPUT;
+      const place = given.catalog ?? (isPrinted ? 'file' : 'database');
       const preset = provider === undefined ? null : presetOf(String(provider));
+      if (isPrinted) {
+        if (place !== 'file') throw new UsageError('--catalog database: This has two files. Name the first one.');
+        const text = preset === null ? configTemplate : presetConfig(preset);
+        output.print({ text }, () => text.trimEnd());
+        return;
+      }
       const catalogFile =
         place === 'file' ? null : initialCatalogFile(file, `${basename(file, extname(file))}.catalog.yaml`);
       if (catalogFile === null) {

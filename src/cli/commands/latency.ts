@@ -1,5 +1,4 @@
 import type { LatencyResponse, LatencyRow } from '../../api/latency/admin.ts';
-import { UsageError } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { queryOf } from '../pages.ts';
@@ -16,14 +15,13 @@ export const latencyCommands: CommandRows = {
         text: `one or several of ${GROUPS.join(', ')}, separated by commas`,
         default: 'model,provider,providerModel',
       },
-      '--last <time>': { text: `the last ${Object.keys(HOURS).join(', ')}`, default: 'day' },
+      '--last <time>': { text: 'the last hour, day, week or month', choices: Object.keys(HOURS), default: 'day' },
       '--from <instant>': 'from an instant on, such as 2026-11-20T12:00:00Z, in place of --last',
       '--model <model>': 'only this model',
       '--provider <provider>': 'only this provider',
     },
     async reads(admin, output, given) {
-      const hours = HOURS[String(given.last) as keyof typeof HOURS];
-      if (hours === undefined) throw new UsageError(`--last: Expected one of ${Object.keys(HOURS).join(', ')}.`);
+      const hours = HOURS[given.last as keyof typeof HOURS];
       const query = queryOf(given, ['groupBy', 'from', 'model', 'provider']);
       query.from ??= new Date(Date.now() - hours * 3_600_000).toISOString();
       output.print(await admin.request<LatencyResponse>('GET', `/latency?${new URLSearchParams(query)}`), describe);

@@ -22,6 +22,7 @@ import { targetOf } from '../models/target.ts';
 import { FORCE, writeForEditing } from '../written-file.ts';
 import { describeExamples } from './catalog.ts';
 import { describeChanges } from './catalog-responses.ts';
+import { modelList } from './model-list.ts';
 
 const HELP = `
 FILE is LiteLLM's price file (model_prices_and_context_window_backup.json in its PyPI package), or the list of models that a
@@ -33,7 +34,8 @@ than its listed prices is left out, with the reason; nothing is guessed. Review 
 The prices are those of the vendor to whom the address of the provider belongs, if "faregate init --list" has this vendor. For any
 other address, such as a relay, name the vendor with --vendor.`;
 
-export const modelCommands = group('models', 'models and prices from price files', {
+export const modelCommands = group('models', 'list models and their prices; read prices from price files', {
+  ...modelList,
   follow: {
     about: 'read the price source of the catalog now (`priceSource`); exit code 1 if it cannot be used',
     async changes(admin, output) {

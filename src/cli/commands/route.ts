@@ -1,6 +1,7 @@
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
 import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
-import { CliError, sayTo } from '../command.ts';
+import { didYouMean } from '../../config/suggest.ts';
+import { CliError, NotFoundError, sayTo } from '../command.ts';
 import { group } from '../command-rows.ts';
 import { localTime } from '../local-time.ts';
 import { shellWord } from '../shell-word.ts';
@@ -108,7 +109,7 @@ function referenceTo({ provider, model, providerModel }: DrainTarget): string {
 /**
  * Finds the target that a reference names. Names can contain slashes, so the whole reference is compared with each known target.
  *
- * @throws CliError if no target, or more than one, matches
+ * @throws NotFoundError if no target matches, CliError if more than one does
  */
 function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainTarget {
   const byKey = new Map(
@@ -121,7 +122,8 @@ function resolveTarget(reference: string, known: readonly DrainTarget[]): DrainT
   );
   const [target] = byKey.values();
   if (target === undefined) {
-    throw new CliError(`There is no provider or route "${reference}"; give ${TARGET}.`);
+    const similar = didYouMean(reference, [...new Set(known.map(referenceTo))]);
+    throw new NotFoundError(`There is no provider or route "${reference}".${similar} Give ${TARGET}.`);
   }
   if (byKey.size > 1) {
     const meant = [...byKey.keys()].join(' or ');

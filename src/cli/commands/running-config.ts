@@ -18,12 +18,14 @@ export const runningConfigCommands: CommandRows = {
 };
 
 function describe({ node, file, loadedAt, overridden, needsRestart, lastError }: ConfigResponse): string {
-  return renderFields([
+  const [reason = '', ...problems] = lastError?.message.split('\n') ?? [];
+  const fields = renderFields([
     ['node', node ?? 'no gateway runs; these are the settings of the file'],
     ['file', file ?? 'none'],
     ['loaded', localTime(loadedAt)],
     overridden.length > 0 && ['set by flags or environment', overridden.join(', ')],
     needsRestart.length > 0 && ['waits for a restart', needsRestart.join(', ')],
-    lastError !== null && ['not in force since', `${localTime(lastError.at)}: ${lastError.message}`],
+    lastError !== null && ['not in force since', `${localTime(lastError.at)}: ${reason}`],
   ]);
+  return [fields, ...problems].join('\n');
 }

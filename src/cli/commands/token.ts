@@ -11,9 +11,11 @@ export const tokenCommands = group('token', ABOUT, {
       'FAREGATE_ADMIN_TOKEN has it',
     with: {
       '<name>': 'name of the token, such as the program that uses it',
-      '--role <role>':
-        'auditor: reads everything and changes nothing; operator: changes too (default: auditor, or none with --scope)',
-      '--scope <scope>': 'export: can export the database for a backup',
+      '--role <role>': {
+        text: 'auditor: reads everything and changes nothing; operator: changes too (default: auditor, or none with --scope)',
+        choices: ['auditor', 'operator'],
+      },
+      '--scope <scope>': { text: 'export: can export the database for a backup', choices: ['export'] },
       '--expires <instant>': 'when the token expires, such as 2027-01-01T00:00:00Z (default: never)',
     },
     sends: 'POST /tokens',

@@ -35,8 +35,14 @@ export const usageCommands: CommandRows = {
       '--key <id>': 'only the key with this id',
       '--model <model>': 'only this model',
       '--provider <provider>': 'only this provider',
-      '--status <status>': 'only calls with this status: succeeded, failed, aborted, unresolved or resolved',
-      '--context <context>': 'only calls of this context: balance, or coding (on a Coding Plan)',
+      '--status <status>': {
+        text: 'only calls with this status',
+        choices: ['succeeded', 'failed', 'aborted', 'unresolved', 'resolved'],
+      },
+      '--context <context>': {
+        text: 'only calls of this context; coding: on a Coding Plan',
+        choices: ['balance', 'coding'],
+      },
       '--top <count>': 'only this many groups, the highest charges first',
       '--csv': 'print CSV, every group, unsorted',
     },

@@ -19,7 +19,7 @@ export const userCommands = group('user', ABOUT, {
       '--operator': 'the person may do everything in the admin API',
       '--auditor': 'the person may read everything in the admin API',
       '--account <account>': 'the person belongs to this account: id or name',
-      '--role <role>': 'role in that account: owner or member (default: member)',
+      '--role <role>': { text: 'role in that account (default: member)', choices: ['owner', 'member'] },
     },
     sends: 'POST /users',
     body: (given) => ({
@@ -62,7 +62,7 @@ export const userCommands = group('user', ABOUT, {
   },
   'role <user> <role>': {
     about: 'make a user an operator or an auditor, or neither',
-    with: { '<role>': 'operator, auditor or none' },
+    with: { '<role>': { text: 'the role', choices: ['operator', 'auditor', 'none'] } },
     ...change(({ role }) => ({ operatorRole: role === 'none' ? null : role })),
   },
   'reset <user>': {
@@ -114,8 +114,9 @@ function describeUser(user: UserResponse): string {
   ]);
 }
 
-function describeLink({ link, linkExpiresAt, linkHint }: LinkResponse): string {
-  const hint = linkHint === null ? '' : `\n${linkHint}`;
+function describeLink({ link, linkExpiresAt, linkMailedTo, linkHint }: LinkResponse): string {
+  const mailed = linkMailedTo === null ? '' : `\nIt is also being sent to ${linkMailedTo}.`;
+  const hint = linkHint === null ? mailed : `${mailed}\n${linkHint}`;
   return `${link}\n\nThe link works once, until ${localTime(linkExpiresAt)}. This is the only time it is shown.${hint}`;
 }
 

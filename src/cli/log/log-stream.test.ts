@@ -38,6 +38,26 @@ describe('the log of a gateway', () => {
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('request'));
   });
 
+  it('holds lines back until it is released, except before a warning', async () => {
+    const [path, other] = [newPath(), newPath()];
+    const stream = new LogStream({ destination: path, format: 'json' });
+    const logger = loggerTo(stream, {});
+    stream.hold();
+    logger.info({}, 'held');
+    // A line of another log, which has the same delay and begins later.
+    loggerTo(new LogStream({ destination: other, format: 'json' }), {}).info({}, 'request');
+    await until(() => readFileSync(other, 'utf8').includes('request'));
+    assert.equal(readFileSync(path, 'utf8'), '');
+    stream.release();
+    await until(() => readFileSync(path, 'utf8').includes('held'));
+    stream.hold();
+    logger.info({}, 'second');
+    logger.warn({}, 'waiting for the database');
+    await until(() => readFileSync(path, 'utf8').includes('waiting'));
+    assert.match(readFileSync(path, 'utf8'), /"second"/);
+    assert.equal(await stream.close(60_000), true);
+  });
+
   it('changes its format to pretty lines and back', () => {
     const path = newPath();
     const stream = new LogStream({ destination: path, format: 'pretty', isSync: true });

@@ -37,6 +37,7 @@ export class LogStream {
   /** Level of the next line; pino sets it. */
   lastLevel = 0;
   format: LogFormat;
+  #isHeld = false;
   readonly #writer: BackgroundWriter;
   readonly #isSync: boolean;
   readonly #waitingBytesMax: number;
@@ -75,7 +76,17 @@ export class LogStream {
     if (!this.#append(line)) this.#droppedLines++;
     if (this.#isSync) this.#writeNow(Number.POSITIVE_INFINITY);
     else if (this.lastLevel >= WARNING) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), WRITTEN_AFTER_MS).unref();
+    else if (!this.#isHeld) this.#timer ??= setTimeout(() => this.#flush(), WRITTEN_AFTER_MS).unref();
+  }
+
+  /** Holds lines back until `release`, a warning, or the end of the stream. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#flush();
   }
 
   /**

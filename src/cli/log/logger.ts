@@ -28,6 +28,8 @@ export function createServerLog(environment: Environment, isTerminal: boolean, w
     setFormat(format: LogStream['format'] | undefined): void {
       stream.format = format ?? usual;
     },
+    hold: () => stream.hold(),
+    release: () => stream.release(),
     /** Closes the log like `LogStream.close`, within a second. */
     close: () => stream.close(CLOSE_MS),
   };

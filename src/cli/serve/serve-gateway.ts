@@ -55,6 +55,8 @@ export async function serveGateway(
   const hasMonth = source.isDemo && hasDemoMonth(environment);
   const log = createServerLog(environment, isErrorTerminal === true, worker?.number);
   const { logger } = log;
+  // The banner of the demo is the first text on the terminal.
+  if (source.isDemo) log.hold();
   const signalSource = worker?.signals ?? given;
   const signals = new StopSignals(signalSource);
   const cleanUp: (() => void | Promise<void>)[] = [];
@@ -161,6 +163,7 @@ export async function serveGateway(
     }
     if (demoAccount !== null) writeOut(renderDemoBanner(url, demoAccount, localToken));
     else if (operatorToken === null && worker === null) logger.info({}, NO_ADMIN_TOKEN);
+    log.release();
     const signal = await signals.first;
     stopSignal = signal;
     const { drainDelayMs } = gateway.announceClose();

@@ -1,8 +1,13 @@
 import { availableParallelism } from 'node:os';
+import { sayTo } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { startSimulator } from '../demo/start-simulator.ts';
 import { workersAsked } from './worker-count.ts';
 import { thisWorker } from './worker-process.ts';
+
+const STARTS = 'Starting the gateway. The first start of a local database takes some seconds.';
+const DEMO_STARTS =
+  'Starting the demo. The first start creates a database with a month of sample calls, which takes some seconds.';
 
 export const serveCommands: CommandRows = {
   serve: {
@@ -22,8 +27,10 @@ export const serveCommands: CommandRows = {
         if (code !== null) return code;
       }
       const { findConfigSource } = await import('../environment.ts');
+      const { isDemo } = findConfigSource(flags, environment);
+      if (worker === null && process.isErrorTerminal === true) sayTo(process)(isDemo ? DEMO_STARTS : STARTS);
       // Started before the gateway is loaded, so that both load at the same time.
-      const simulator = findConfigSource(flags, environment).isDemo ? startSimulator() : null;
+      const simulator = isDemo ? startSimulator() : null;
       // An error is ignored here: the gateway reports it when it awaits the address.
       const ended = simulator?.then(
         ({ stop }) => stop,

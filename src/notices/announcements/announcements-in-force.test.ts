@@ -38,6 +38,19 @@ describe('announcements in force', () => {
     );
   });
 
+  it('of a read that began before a change are read again, for everybody who waits', async () => {
+    const reads: ((found: Announcement[]) => void)[] = [];
+    const begun = () => new Promise<Announcement[]>((resolve) => reads.push(resolve));
+    const { read, forget } = createAnnouncementsInForce({ listCurrent: begun }, { nowMs: () => NOON_MS });
+    const first = read(true);
+    forget();
+    const second = read(true);
+    reads[0]!([announcement('everyone', 0, 60_000)]);
+    while (reads.length < 2) await Promise.resolve();
+    reads[1]!([]);
+    assert.deepEqual([await first, await second], [[], []]);
+  });
+
   it('are read once in five seconds, at once after a change, and stay if the database is down', async () => {
     let nowMs = NOON_MS;
     let reads = 0;

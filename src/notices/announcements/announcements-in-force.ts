@@ -29,17 +29,23 @@ export function createAnnouncementsInForce(
 ): AnnouncementsInForce {
   let kept: readonly Announcement[] = [];
   let keptAtMs = Number.NEGATIVE_INFINITY;
+  /** Number of changes by this node. A read that began before a change does not count. */
+  let changes = 0;
+  const isOld = (): boolean => Math.abs(clock.nowMs() - keptAtMs) >= KEPT_MS;
   const refresh = shareInFlight(async () => {
-    const nowMs = clock.nowMs();
-    keptAtMs = nowMs;
+    const [nowMs, before] = [clock.nowMs(), changes];
     kept = await store.listCurrent(new Date(nowMs)).catch(() => kept);
+    if (changes === before) keptAtMs = nowMs;
   });
   return {
     async read(isSignedIn) {
-      if (Math.abs(clock.nowMs() - keptAtMs) >= KEPT_MS) await refresh();
+      if (isOld()) await refresh();
+      // The read that was running had begun before a change.
+      if (isOld()) await refresh();
       return inForce(kept, clock.nowMs(), isSignedIn);
     },
     forget() {
+      changes++;
       keptAtMs = Number.NEGATIVE_INFINITY;
     },
   };

@@ -48,6 +48,18 @@ export function readCarrier(text: string): Carrier | null {
   return carrier as unknown as Carrier;
 }
 
+const MARK = Buffer.from(`"${VERSION}.`);
+
+/** Returns the maker of the newest carrier in a body; `null` if it has none. */
+export function newestMaker(body: Buffer): string | null {
+  const start = body.lastIndexOf(MARK);
+  if (start === -1) return null;
+  const end = body.indexOf(QUOTE, start + 1);
+  return end === -1 ? null : (readCarrier(body.toString('latin1', start + 1, end))?.maker ?? null);
+}
+
+const QUOTE = 0x22;
+
 const PARTS = ['text', 'signature', 'data', 'details'] as const;
 
 function parsed(json: string): Record<string, unknown> | null {

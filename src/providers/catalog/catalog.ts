@@ -66,6 +66,8 @@ export interface Catalog {
   resolve(name: string, operation: Operation): Model;
   find(name: string): Model | null;
   readonly models: readonly Model[];
+  /** Whether any route translates requests, so that any request may contain reasoning of a translated call. */
+  readonly isTranslated: boolean;
   /** The group for which this is the catalog; `null`: accounts without a group. */
   readonly group: AccountGroup | null;
   /** All groups of the configuration. */
@@ -106,6 +108,11 @@ export function createCatalog(config: Config): Catalog {
   const ofGroup = new Map<string, Catalog>();
   const catalog: Catalog = {
     ...modelsByName(byName),
+    isTranslated: [...byName.values()].some(({ routesByOperation }) =>
+      [...(routesByOperation?.values() ?? [])].some((routes) =>
+        routes.some(({ translation }) => translation !== undefined),
+      ),
+    ),
     group: null,
     groups,
     of: (groupId) => (groupId === null ? catalog : (ofGroup.get(groupId) ?? catalogOf(missingGroup(groupId)))),

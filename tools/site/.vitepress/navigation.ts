@@ -7,7 +7,7 @@ type Item = DefaultTheme.SidebarItem;
 type Titles = (file: string) => string;
 
 const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
-  ['Start', ['README', 'docs/getting-started', 'docs/console', 'docs/features', 'docs/faq', 'CHANGELOG']],
+  ['Start', ['README', 'docs/getting-started', 'docs/console', 'docs/features', 'docs/comparison', 'docs/faq', 'CHANGELOG']],
   [
     'Configure',
     [
@@ -17,6 +17,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/routing',
       'docs/presets',
       'docs/limits',
+      'docs/translation',
       'docs/openid-connect',
       'docs/people',
     ],
@@ -26,6 +27,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
     'Operate',
     [
       'docs/operations/README',
+      'docs/command-line',
       'docs/operations/*',
       'docs/notices',
       'docs/metrics',

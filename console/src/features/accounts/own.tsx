@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { BuyerForm } from './buyer-form.tsx';
 import { RateLimits } from './own-rate-limits.tsx';
 import { settingsTexts } from './own-texts.ts';
 
@@ -28,6 +29,7 @@ export function AccountSettingsPage() {
       {account?.role === 'owner' && (
         <>
           <About account={account} />
+          <BuyerForm buyer={account.buyer} />
           <DailyCap account={account} />
           <MembersSight account={account} />
           <LowBalance />

@@ -2,10 +2,10 @@ import { Card, Center, Group, Stack, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useRead } from '../../api/queries.ts';
-import { PageFooter } from '../../layout/page-footer.tsx';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
 import { Announcements } from '../../parts/announcements.tsx';
 import { BRANDING } from '../../parts/branding.ts';
+import { SupportLine } from '../../parts/support-line.tsx';
 
 /** The frame of pages before sign-in. */
 export function Entrance({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -28,7 +28,7 @@ export function Entrance({ title, children }: { readonly title: string; readonly
           </Title>
           {children}
         </Card>
-        <PageFooter />
+        <SupportLine />
       </Stack>
     </Center>
   );

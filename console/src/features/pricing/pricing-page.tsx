@@ -2,12 +2,12 @@ import { Anchor, Box, Button, Container, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorOf, unreachable } from '../../api/client.ts';
 import { againWhileAway } from '../../api/queries.ts';
-import { PageFooter } from '../../layout/page-footer.tsx';
 import { LanguageMenu, Logo, ThemeButton } from '../../layout/preferences.tsx';
 import { LIST_PRICE_BASIS_POINTS } from '../../parts/basis-points.ts';
 import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { type ListedModel, ModelList } from '../../parts/prices/model-list.tsx';
+import { SupportLine } from '../../parts/support-line.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { pricingTexts } from './texts.ts';
 
@@ -46,7 +46,7 @@ export function PricingPage() {
             <ModelList models={models.data} priceFactor={LIST_PRICE_BASIS_POINTS} canTry={false} />
           )}
         </Page>
-        <PageFooter />
+        <SupportLine />
       </Box>
     </Container>
   );

@@ -12,7 +12,7 @@ type AccountEvent = NonNullable<BodyOf<'POST /account/v1/webhooks'>['events']>[n
 type Event = NonNullable<BodyOf<'POST /admin/v1/webhooks'>['events']>[number];
 
 /** Events that accounts can receive; operators can receive all. */
-const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
+const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring', 'invoice.closed'];
 const EVENTS: readonly Event[] = [
   ...ACCOUNT_EVENTS,
   'route.down',

@@ -32,7 +32,12 @@ export function callsOf(key: KnownKey, scene: Scene): CallOutcome[] {
 }
 
 const MS_A_TOKEN = 11;
-const PLAIN = { failedRoutes: [], priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS, isTokenLimited: false };
+const PLAIN = {
+  failedRoutes: [],
+  translation: null,
+  priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
+  isTokenLimited: false,
+};
 
 /** Creates a call. It is recorded and charged by the code that settles real calls. */
 function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Scene): CallOutcome {
