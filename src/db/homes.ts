@@ -38,6 +38,7 @@ export const HOMES = {
   ended_keys_progress: 'directory',
   /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
+  announcements: 'directory',
   /** In the directory, because operators read the requests of all accounts in one order. */
   invoice_requests: 'directory',
   route_drains: 'directory',

@@ -31,6 +31,7 @@ export const EXPORTED_TABLES = [
   'route_drains',
   'catalog_revisions',
   'sealed_secrets',
+  'announcements',
   'admin_tokens',
   'users',
   'memberships',

@@ -8,6 +8,8 @@ export type AccountOfOwner = { readonly id: string; readonly name: string; reado
 
 export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
 
+export type Announcement = { readonly id: string; readonly level: 'info' | 'warning'; readonly textEn: string | null; readonly textZh: string | null; readonly audience: 'everyone' | 'signed_in'; readonly startsAt: Instant; readonly endsAt: Instant; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null };
+
 export type Audit = { readonly isSound: boolean; readonly invariants: readonly { readonly invariant: string; readonly breaches: readonly { readonly accountId: string; readonly detail: string }[] }[] };
 
 export type Buyer = { readonly companyName: string; readonly taxNumber: string | null; readonly address: string | null; readonly email: string | null };
@@ -138,6 +140,8 @@ export type Seller = { readonly name: string; readonly taxNumber: string | null;
 
 export type Session = { readonly id: string; readonly isThisOne: boolean; readonly createdAt: Instant; readonly lastSeenAt: Instant; readonly expiresAt: Instant; readonly clientAddress: string | null; readonly userAgent: string | null };
 
+export type ShownAnnouncement = { readonly id: string; readonly level: 'info' | 'warning'; readonly textEn: string | null; readonly textZh: string | null };
+
 export type Statement = { readonly accountId: string; readonly accountName: string; readonly seller: Seller | null; readonly buyer: Buyer | null; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly reference: string | null; readonly createdAt: Instant })[]; readonly areEntriesCut: boolean; readonly models: readonly UsageGroup[]; readonly completeUntil: Instant | null };
 
 export type Subscription = { readonly id: string; readonly accountId: string; readonly planId: string; readonly planName: string | null; readonly status: 'active' | 'scheduled' | 'expired' | 'canceled'; readonly startsAt: Instant; readonly endsAt: Instant; readonly canceledAt: Instant | null; readonly createdAt: Instant };
@@ -156,7 +160,7 @@ export type WebhookDelivery = { readonly noticeId: string; readonly event: 'bala
 
 export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
-export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
+export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string; readonly announcements: readonly ShownAnnouncement[] };
 
 export type Yuan = string;
 
@@ -525,12 +529,12 @@ export interface Endpoints {
     body: { readonly user: string };
     response: null;
   };
-  /** List the OpenID providers at which people can sign in. */
+  /** List the OpenID providers at which people can sign in, and the announcements for everyone. */
   'GET /account/v1/oidc': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: null;
-    response: { readonly data: readonly { readonly name: string; readonly displayName: string }[] };
+    response: { readonly data: readonly { readonly name: string; readonly displayName: string }[]; readonly announcements: readonly ShownAnnouncement[] };
   };
   /** Begin a sign-in at an OpenID provider, optionally with a one-time link or to add the identity to the signed-in user. */
   'POST /account/v1/oidc/{id}/flows': {
@@ -1161,6 +1165,34 @@ export interface Endpoints {
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
     response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
+  };
+  /** Create an announcement, which the console shows from its start to its end. */
+  'POST /admin/v1/announcements': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly textEn?: string | null | undefined; readonly textZh?: string | null | undefined; readonly level?: 'info' | 'warning' | undefined; readonly audience?: 'everyone' | 'signed_in' | undefined; readonly startsAt?: string | null | undefined; readonly endsAt: string };
+    response: Announcement;
+  };
+  /** List announcements, newest first, also those that ended in the last 90 days. */
+  'GET /admin/v1/announcements': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly Announcement[] };
+  };
+  /** Change an announcement. */
+  'PATCH /admin/v1/announcements/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly textEn?: string | null | undefined; readonly textZh?: string | null | undefined; readonly level?: 'info' | 'warning' | undefined; readonly audience?: 'everyone' | 'signed_in' | undefined; readonly startsAt?: string | undefined; readonly endsAt?: string | undefined };
+    response: Announcement;
+  };
+  /** Delete an announcement, which ends it at once. */
+  'DELETE /admin/v1/announcements/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: null;
   };
   /** Create a batch of vouchers; their codes are shown only once. */
   'POST /admin/v1/vouchers': {

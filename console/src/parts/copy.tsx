@@ -41,11 +41,18 @@ export function CopyText({ value }: { readonly value: string }) {
   );
 }
 
-export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+interface CodeBlockProps {
+  readonly code: string;
+  /** What is shown in place of all of the code, which is copied. */
+  readonly shown?: string;
+  readonly label: string;
+}
+
+export function CodeBlock({ code, shown = code, label }: CodeBlockProps) {
   return (
     <Group gap={4} wrap="nowrap" align="flex-start">
       <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', flex: 1, minWidth: 0 }}>
-        {code}
+        {shown}
       </Code>
       <CopyIconButton value={code} label={label} />
     </Group>

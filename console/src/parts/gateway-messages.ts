@@ -24,6 +24,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no invitation {}.': '没有邀请 {1}。',
   'There is no revision {}.': '没有版本 {1}。',
   'There is no sealed secret {}.': '没有密封机密 {1}。',
+  'There is no announcement {}.': '没有公告 {1}。',
+  'There are {} announcements that have not ended, which is the limit. Delete one first.':
+    '已有 {1} 条未结束的公告，达到上限。请先删除一条。',
+  'An announcement needs a text in at least one language.': '公告至少需要一种语言的内容。',
+  'The end must be after the start.': '结束时间必须晚于开始时间。',
   'There are {} secrets already, which is the limit. Delete one first.':
     '已有 {1} 个密封机密，达到上限。请先删除一个。',
   'This secret is used by: {}. Give these providers another credential first.':

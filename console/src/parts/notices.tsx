@@ -7,6 +7,7 @@ import { ownValue } from '../text/own-value.ts';
 import { GatewayMessage, useGatewayMessage } from './gateway-message.tsx';
 import { SignInAgain } from './sign-in-again.tsx';
 import { SmallText } from './small.ts';
+import { SupportLine } from './support-line.tsx';
 import { commonTexts } from './texts.ts';
 
 interface ErrorNoticeProps {
@@ -14,10 +15,14 @@ interface ErrorNoticeProps {
   readonly onRetry?: () => void;
   /** Whether the request changes something. If so, a lost response leaves the outcome unknown. */
   readonly isOfChange?: boolean;
+  /** By default the name of the error. */
+  readonly title?: string;
+  /** What the user can do. */
+  readonly hint?: ReactNode;
 }
 
 /** An error with the request id, by which an operator can find the request. */
-export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
+export function ErrorNotice({ error, onRetry, isOfChange = false, title, hint }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   const message = useGatewayMessage(error?.message ?? '');
   if (error === null) return null;
@@ -31,8 +36,14 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
   return (
-    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
+    <Alert
+      color="red"
+      icon={<AlertIcon />}
+      title={isUnreachable ? undefined : (title ?? reason ?? text.failed)}
+      role="alert"
+    >
       <Text size="sm">{messageOf()}</Text>
+      {hint && <Text size="sm">{hint}</Text>}
       {details.length > 0 && (
         <List size="sm">
           {details.map((line) => (
@@ -43,6 +54,7 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
         </List>
       )}
       {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
+      <SupportLine />
       {isOfOldSession && <SignInAgain onDone={onRetry} />}
       {onRetry !== undefined && !isOfOldSession && (
         <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>

@@ -49,6 +49,7 @@ const PLACES = [
   ...[
     '/',
     '/quickstart',
+    '/playground',
     '/keys',
     '/usage',
     '/calls',
@@ -72,6 +73,7 @@ const PLACES = [
     '/operator/usage',
     '/operator/backup',
     '/operator/notices',
+    '/operator/announcements',
     '/operator/vouchers',
     '/operator/invoices',
     '/operator/users',
