@@ -63,7 +63,6 @@ export async function sendOneMail(
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
 ): Promise<SendResult> {
-  const { host, port, tls, user, password, from, ca } = terms;
   const deadline = AbortSignal.timeout(deadlineMs);
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;

@@ -67,7 +67,7 @@ describe('a mail', { timeout: 60_000 }, () => {
   });
 
   it('has the name of the branding in its subject, and the support address at its end', async () => {
-    const send = createMailSender(terms({ name: 'Acme', supportAddress: 'help@acme.example' }));
+    const send = createMailSender(terms({ name: 'Acme', supportAddress: 'help@acme.example' }), 'en', null);
     await send({ notice, to: 'lin@people.example' }, going());
     const { text } = server.received[0]!;
     assert.match(text, /^Subject: Acme: .*expires soon\r$/m);
