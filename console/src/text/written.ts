@@ -8,14 +8,17 @@ export interface Format {
   shortCount(value: number): string;
   /** The shortest exact form: `2M`, `128K`, but `8,192`. */
   exactCount(value: number): string;
-  /** With one decimal at most, and the minus sign of amounts. */
+  /** With three significant digits or one decimal, whichever is more exact, and the minus sign of amounts. */
   percent(ratio: number): string;
   /** Date and time to the second in the display time zone. */
   instant(at: string): string;
   day(at: string, timezone: string): string;
   /** `in 3 hours`, `2 minutes ago`, `just now`. */
   relative(at: string, nowMs: number): string;
-  duration(ms: number): string;
+  /** Hour and minute in the display time zone, for axes; `withDay` adds the day. */
+  hour(at: string, withDay: boolean): string;
+  /** In milliseconds below one second, else in seconds. `like` decides the unit of durations that are shown together. */
+  duration(ms: number, like?: number): string;
   bytes(size: number): string;
 }
 
@@ -23,30 +26,48 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+/** Rounding must not hide a difference: 0.75 % is not 1 %. */
+const AT_LEAST_THREE_DIGITS = {
+  maximumFractionDigits: 1,
+  maximumSignificantDigits: 3,
+  roundingPriority: 'morePrecision',
+} as const;
+
 export function formatOf(locale: string, zone: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
   // Vendors write `1M` in all languages. British English would have `1m`, and Chinese would count tens of thousands.
   const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
-  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }));
+  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', ...AT_LEAST_THREE_DIGITS }));
   const instant = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
   );
+  const hour = once(() => new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: zone }));
+  const dayHour = once(
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZone: zone,
+      }),
+  );
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
   const justNow = locale.startsWith('zh') ? '刚刚' : 'just now';
-  const unit = (name: string, digits = 0) =>
+  const unit = (name: string, precision: Intl.NumberFormatOptions) =>
     once(
       () =>
         new Intl.NumberFormat(locale, {
           style: 'unit',
           unit: name,
           unitDisplay: 'short',
-          maximumFractionDigits: digits,
+          ...precision,
         }),
     );
-  const milliseconds = unit('millisecond');
-  const seconds = unit('second', 1);
-  const kilobytes = unit('kilobyte', 1);
-  const megabytes = unit('megabyte', 1);
+  const milliseconds = unit('millisecond', AT_LEAST_THREE_DIGITS);
+  const seconds = unit('second', AT_LEAST_THREE_DIGITS);
+  const kilobytes = unit('kilobyte', { maximumFractionDigits: 1 });
+  const megabytes = unit('megabyte', { maximumFractionDigits: 1 });
 
   return {
     yuan: (amount, isShort = false) => writeYuan(amount, isShort, number()),
@@ -65,7 +86,14 @@ export function formatOf(locale: string, zone: string): Format {
       if (size < 2 * DAY_MS) return relative().format(Math.round(ms / HOUR_MS), 'hour');
       return relative().format(Math.round(ms / DAY_MS), 'day');
     },
-    duration: (ms) => (ms < 1000 ? milliseconds().format(ms) : seconds().format(ms / 1000)),
+    hour: (at, withDay) => (withDay ? dayHour() : hour()).format(new Date(at)),
+    // British English writes `secs`; the symbol is the same in all languages that have Latin letters.
+    duration: (ms, like = ms) =>
+      like < 1000
+        ? milliseconds().format(ms)
+        : seconds()
+            .format(ms / 1000)
+            .replace(/ secs?$/, ' s'),
     bytes: (size) => (size < 1024 * 1024 ? kilobytes().format(size / 1024) : megabytes().format(size / 1024 / 1024)),
   };
 }

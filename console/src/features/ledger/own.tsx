@@ -44,6 +44,7 @@ function Entries() {
       </LedgerFilters>
       <ListTable
         label={text.ledger}
+        isInPlace
         list={list}
         columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
         empty={

@@ -1,9 +1,10 @@
 import { Badge, Card, Group, SimpleGrid, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
+import { usePlaceSearch } from '../../parts/filters.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { DimmedText, SmallText } from '../../parts/small.ts';
@@ -16,7 +17,7 @@ import { modelsTexts } from './texts.ts';
 
 export function ModelsPage() {
   const text = useTexts(modelsTexts);
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = usePlaceSearch();
   const models = useRead('GET /account/v1/models', {});
   const priceFactor = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
   const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));

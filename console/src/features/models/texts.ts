@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const modelsTexts = pageTexts(
   {
@@ -10,7 +11,7 @@ export const modelsTexts = pageTexts(
     aliases: (names: string) => `also ${names}`,
     context: 'Context',
     output: 'Max. output',
-    tokens: (count: string) => `${count} tokens`,
+    tokens: (count: string) => counted(count, 'token'),
     operations: 'Operations',
     now: { base: 'all day', peak: 'peak price now', off_peak: 'off-peak price now' },
     base: 'Price',

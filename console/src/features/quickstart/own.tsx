@@ -5,6 +5,7 @@ import type { OwnModel } from '../../api/types.ts';
 import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -36,18 +37,18 @@ export function QuickstartPage() {
 
 function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[]; readonly hasPlan: boolean }) {
   const text = useTexts(quickstartTexts);
-  const [context, setContext] = useState<Wanted['context']>('balance');
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [query, change] = usePlaceQuery();
+  const context: Wanted['context'] = hasPlan && query.context === 'coding' ? 'coding' : 'balance';
   const [key, setKey] = useState('');
   /** The one-hour key that was created on this page, if any. */
   const [trialKey, setTrialKey] = useState<string | null>(null);
-  const [system, setSystem] = useState<System>(() => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix'));
+  const system = SYSTEMS.find((each) => each === query.system) ?? ownSystem();
   const messagesName = useMessagesName();
   const offered = models.filter(
     ({ operations, isInPlan }) =>
       operations.some((each) => CALLED.includes(each)) && (context === 'balance' || isInPlan),
   );
-  const model = offered.find(({ id }) => id === chosen) ?? offered[0];
+  const model = offered.find(({ id }) => id === query.model) ?? offered[0];
   if (model === undefined && context === 'balance')
     return <EmptyState title={text.noModels} hint={text.noModelsHint} />;
   const wanted: Wanted = {
@@ -68,7 +69,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           <SegmentedControl
             aria-label={text.paidBy}
             value={context}
-            onChange={(value) => setContext(value as Wanted['context'])}
+            onChange={(value) => change({ context: value === 'coding' ? value : null })}
             data={[
               { value: 'balance', label: text.balance },
               { value: 'coding', label: text.coding },
@@ -79,7 +80,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           label={text.model}
           data={offered.map(({ id }) => id)}
           value={model?.id ?? null}
-          onChange={setChosen}
+          onChange={(chosen) => change({ model: chosen })}
           allowDeselect={false}
           w={220}
         />
@@ -91,7 +92,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
             wanted={wanted}
             operations={model.operations}
             isTrial={key !== '' && key === trialKey}
-            onSystem={setSystem}
+            onSystem={(chosen) => change({ system: chosen })}
           />
         </Section>
       )}
@@ -103,6 +104,8 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
     </>
   );
 }
+
+const ownSystem = (): System => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix');
 
 interface KeyFieldProps {
   readonly value: string;
@@ -168,8 +171,8 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
   const text = useTexts(quickstartTexts);
   const isServed = ({ operation }: Client): boolean => operations.includes(operation);
   const clients = CLIENTS.filter(isServed);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const client = clients.find(({ name }) => name === chosen) ?? clients[0];
+  const [query, change] = usePlaceQuery();
+  const client = clients.find(({ name }) => name === query.client) ?? clients[0];
   if (client === undefined) return <Text c="dimmed">{text.noClient}</Text>;
   const isWithoutKey = isTrial && client.isLasting;
   const { checked } = client;
@@ -184,7 +187,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
             disabled: !isServed(each),
           }))}
           value={client.name}
-          onChange={setChosen}
+          onChange={(chosen) => change({ client: chosen })}
           allowDeselect={false}
           w={320}
         />
