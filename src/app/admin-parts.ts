@@ -9,6 +9,7 @@ import { createKeys } from '../accounting/accounts/keys.ts';
 import type { Principals } from '../accounting/accounts/principals.ts';
 import { createKeyStatusStore } from '../accounting/accounts/status-store.ts';
 import { type AccountStore, createAccountStore } from '../accounting/accounts/store.ts';
+import { createInvoiceStore } from '../accounting/invoices/store.ts';
 import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { Place } from '../accounting/partitions/placement.ts';
 import { createPlanGrants } from '../accounting/plans/plan-grants.ts';
@@ -29,6 +30,7 @@ import type { DirectoryDatabase, DirectoryPool } from '../db/home-pools.ts';
 import { schemaVersion } from '../db/migrations.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
+import { createUsedBudgets } from '../notices/used-budgets.ts';
 import { createAdminTokenMaker } from '../people/admin-token-maker.ts';
 import type { AdminTokensStore } from '../people/admin-tokens-store.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
@@ -49,7 +51,9 @@ export function createPlacedAdmin(pools: PlacedPools, plans: () => readonly Offe
     keySearch: createKeySearchStore(pools),
     inFlight: createInFlightStore(pools),
     usage: createUsageStore(pools),
+    usedBudgets: createUsedBudgets(pools),
     accountCreations: createAccountCreations(pools.partitions, place),
+    invoices: createInvoiceStore(directory),
     redemptions: createRedemptionStore(pools, plans),
   };
 }
@@ -81,6 +85,7 @@ type OfProcess =
   | 'lowBalanceNano'
   | 'nodeCatalog'
   | 'nodeId'
+  | 'notify'
   | 'periods'
   | 'priceSource'
   | 'revisions'
@@ -103,7 +108,9 @@ interface AdminDependencies extends Pick<AdminApiDependencies, OfProcess> {
 }
 
 /** Creates the dependencies of the admin API, for a gateway and for a command that opens the database itself. */
-export function createAdminParts(deps: AdminDependencies): AdminApiDependencies & { readonly accounts: AccountStore } {
+export function createAdminParts(
+  deps: AdminDependencies,
+): AdminApiDependencies & { readonly accounts: AccountStore } & Pick<AdminStores, 'usedBudgets'> {
   const { people, stores, directory, settings, ...others } = deps;
   const { adminTokens, principals, clock, ids } = others;
   const plans = () => settings().plans;

@@ -39,7 +39,7 @@ import { RouteHealth } from '../providers/routing/health.ts';
 import { createAdminParts, createPlacedAdmin, createSealedSecretParts } from './admin-parts.ts';
 import { createGuesses } from './guesses.ts';
 import { joinPartitionAdmins } from './joined-partitions.ts';
-import { createLocalWebhooks } from './notices.ts';
+import { createLocalNotify, createLocalWebhooks } from './notices.ts';
 import { createPartitionAdmin } from './partition-accounting.ts';
 import { createPeople } from './people.ts';
 import { createPriceSource } from './price-source.ts';
@@ -128,6 +128,7 @@ export async function createLocalAdmin(
     principals: { forget: () => undefined },
     webhooks: createLocalWebhooks(config, pools, clock, ids),
     lowBalanceNano: () => config.notices.lowBalanceYuan ?? null,
+    notify: createLocalNotify(config, pools.directory, clock, ids),
     health: new RouteHealth(clock, () => ({ failuresMax: failures, probeAfterMs: probeAfter })),
     drains: createDrains({
       store: drainStore,

@@ -13,7 +13,7 @@ import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
 import { modelsOf, testProviderOf } from '../calls/provider-tester.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
-import { createAuditLog } from '../changes/audit-log.ts';
+import { type AuditLog, changeActor, createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import { ReloadLog } from '../changes/reload-log.ts';
 import type { ConfigLoads } from '../config/loads.ts';
@@ -35,6 +35,7 @@ import { systemPace } from '../lib/pace.ts';
 import type { Part } from '../lib/part.ts';
 import { createAdminTokenReader } from '../people/admin-token-reader.ts';
 import { createAdminTokensStore } from '../people/admin-tokens-store.ts';
+import type { RecordReset } from '../people/password-resets.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { UnpricedUses } from '../requests/unpriced-uses.ts';
 import type { Accounting } from './accounting.ts';
@@ -42,7 +43,7 @@ import { createAdminParts, createSealedSecretParts } from './admin-parts.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Guesses } from './guesses.ts';
 import { Notices } from './notices.ts';
-import { createPeople } from './people.ts';
+import { createPeople, type People } from './people.ts';
 import { createPriceSource, createPriceSourceJob, reportReads } from './price-source.ts';
 import { tenantLimits } from './worker-limits.ts';
 
@@ -81,6 +82,7 @@ export class ManagementApis {
   readonly reloadLog: ReloadLog;
   readonly priceSource: PriceSource;
   readonly #priceSourceJob: BackgroundJob;
+  readonly #resets: People['resets'];
   readonly #tokenReader: ReturnType<typeof createAdminTokenReader>;
 
   constructor(deps: ManagementDependencies) {
@@ -88,19 +90,29 @@ export class ManagementApis {
       deps;
     const { directory } = databases;
     const { databaseClock, adminPools } = accounting;
-    this.notices = new Notices({ ...deps, databaseClock, adminPools, options: options.notices ?? {} });
+    const gatewayUrl = () => ownUrl(app, settings.current.config.server);
+    this.notices = new Notices({
+      ...deps,
+      databaseClock,
+      adminPools,
+      publicUrl: () => settings.current.config.server.publicUrl ?? gatewayUrl(),
+      options: options.notices ?? {},
+    });
     this.notices.start();
+    const pool = requestPool(directory.pool('admin'));
+    const changes = createChangesStore(pool);
+    const log = createAuditLog({ store: changes, clock, ids, logger });
     const people = createPeople({
       ...deps,
       directory,
       config: () => settings.current.config,
-      ownUrl: () => ownUrl(app, settings.current.config.server),
+      ownUrl: gatewayUrl,
       deliverLink: this.notices.deliverLink,
       countMail: this.notices.countMail,
+      hasMail: this.notices.hasMail,
+      recordReset: resetRecorder(log),
     });
-    const pool = requestPool(directory.pool('admin'));
-    const changes = createChangesStore(pool);
-    const log = createAuditLog({ store: changes, clock, ids, logger });
+    this.#resets = people.resets;
     const { catalog } = deps;
     const revisions = createRevisionStore(pool, { leadMs: options.revisionLeadMs });
     this.reloadLog = new ReloadLog({ log, revisions, catalog, nodeId, logger });
@@ -164,6 +176,7 @@ export class ManagementApis {
       priceSource: this.priceSource,
       webhooks: this.notices.webhooks,
       lowBalanceNano: this.notices.lowBalanceNano,
+      notify: orLogged(this.notices.notify, logger),
       drains: accounting.drains,
       ...createSealedSecretParts(pool, options.sealingKeys ?? (() => []), () => settings.current.config),
       testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
@@ -193,9 +206,10 @@ export class ManagementApis {
     }));
   }
 
-  /** Resolves when the last uses of admin tokens, the last reloads and the last read of the price source are recorded. */
+  /** Resolves when the last uses of admin tokens, the last password resets, the last reloads and the last read of the price source are recorded. */
   async stop(): Promise<void> {
     await Promise.all([this.priceSource.stop(), this.#priceSourceJob.stop()]);
+    await this.#resets.stop();
     await this.#tokenReader.stop();
     await this.reloadLog.stop();
   }
@@ -221,6 +235,30 @@ function ownersOf({
       return call && { accountId: call.accountId, userId: key?.userId ?? null };
     },
   };
+}
+
+/** Returns a function that records password resets in the audit log. Nobody has signed in, so a visitor is the actor. */
+function resetRecorder(log: AuditLog): RecordReset {
+  return async (userId, source, work) => {
+    const actor = changeActor({ kind: 'visitor' }, null);
+    const asked = { method: 'POST', path: `${ACCOUNT_PREFIX}/password-resets`, action: 'password-resets.create' };
+    const subject = { subjectKind: 'user', subjectId: userId, accountId: null };
+    const open = await log.begin({ actor, ...asked, ...subject, before: null, ...source });
+    const link = await work().catch(async (error: unknown) => {
+      await open.failed('internal_error');
+      throw error;
+    });
+    if (link === null) await open.withdraw();
+    else await open.done({ actor, ...subject, after: { expiresAt: link.expiresAt.toISOString() } });
+  };
+}
+
+/** Returns a function that sends a notice about a change that is made, so a failure must not fail its request. */
+function orLogged(notify: Notices['notify'], logger: Logger): Notices['notify'] {
+  return (notice) =>
+    notify(notice).catch((error: unknown) => {
+      logger.error({ err: error, kind: notice.kind }, 'failed to store a notice');
+    });
 }
 
 function logChange(logger: Logger): (change: ManagementChange) => void {

@@ -3,7 +3,7 @@ import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { NodeCatalog } from '../config/revisions/node-catalog.ts';
 import type { Config } from '../config/schema.ts';
-import type { PartitionedDatabases } from '../db/home-pools.ts';
+import type { DirectoryPool, PartitionedDatabases } from '../db/home-pools.ts';
 import type { BackgroundJob } from '../lib/background-job.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -46,6 +46,8 @@ interface NoticesDependencies {
   readonly health: RouteHealth;
   readonly catalog: Pick<NodeCatalog, 'follower'>;
   readonly nodeId: string;
+  /** Address of the gateway for people. */
+  readonly publicUrl: () => string;
   readonly clock: Clock;
   /** This node's estimate of the database's clock. */
   readonly databaseClock: Clock;
@@ -88,8 +90,9 @@ export class Notices {
         this.#countSend(ratesOfMail('notice', accountId, address), new Date(nowMs)),
       sendMail() {
         const terms = mail();
-        return terms === null ? null : createMailSender(terms);
+        return terms === null ? null : createMailSender(terms, config().notices.language, deps.publicUrl());
       },
+      messageTerms: () => ({ language: config().notices.language, consoleUrl: deps.publicUrl() }),
       clock: databaseClock,
       ids,
       randomSource: Math.random,
@@ -134,7 +137,7 @@ export class Notices {
       createAccountFinder({
         ...found,
         accounts: createAccountNoticeStore(partition.pool('notices'), number),
-        terms: () => accountTerms(settings.current),
+        terms: (nowMs) => accountTerms(settings.current, nowMs),
         logger: databases.partitions.length > 1 ? loggerWith(logger, { partition: number }) : logger,
       }),
     );
@@ -148,9 +151,11 @@ export class Notices {
   /** Mails a one-time link if mail is configured and the recipient has an address. */
   readonly deliverLink: DeliverLink = (link) => this.#linkMailer.send(link);
 
-  readonly countMail: CountMail = async (accountId, email) => {
-    if (mailTerms(this.#settings.current.config) === null) return 0;
-    return this.#countSend(ratesOfMail('link', accountId, email), new Date(this.#databaseClock.nowMs()));
+  readonly hasMail = (): boolean => mailTerms(this.#settings.current.config) !== null;
+
+  readonly countMail: CountMail = async (accountId, email, kind = 'link') => {
+    if (!this.hasMail()) return 0;
+    return this.#countSend(ratesOfMail(kind, accountId, email), new Date(this.#databaseClock.nowMs()));
   };
 
   start(): void {
@@ -172,6 +177,13 @@ export class Notices {
     await this.#dispatcher.stop();
     await this.#linkMailer.stop();
   }
+}
+
+/** Returns a function that stores notices, for a command. A running gateway sends them. */
+export function createLocalNotify(config: Config, directory: DirectoryPool, clock: Clock, ids: Ids): Notices['notify'] {
+  const store = createNoticeStore(directory);
+  const nextId = () => ids.next('ntc');
+  return (notice) => store.add([notice], { atMs: clock.nowMs(), nextId, hasMail: mailTerms(config) !== null });
 }
 
 /** Creates webhooks for a command. A running gateway sends the notices that it queues. */

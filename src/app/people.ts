@@ -18,6 +18,7 @@ import { createOidcClient } from '../people/oidc-client.ts';
 import { createOidcFlowStore } from '../people/oidc-flow-store.ts';
 import { createOidcSignIn } from '../people/oidc-sign-in.ts';
 import { type CountMail, createOneTimeLinks, type DeliverLink } from '../people/one-time-links.ts';
+import { createPasswordResets, type PasswordResets, type RecordReset } from '../people/password-resets.ts';
 import { createSessionStore } from '../people/session-store.ts';
 import { createUserStore } from '../people/user-store.ts';
 import type { Guesses } from './guesses.ts';
@@ -37,9 +38,15 @@ interface PeopleDependencies {
   readonly deliverLink?: DeliverLink;
   /** Counts mails; absent: no mail is sent. */
   readonly countMail?: CountMail;
+  /** Whether people can reset passwords by mail; absent: they cannot. */
+  readonly hasMail?: () => boolean;
+  /** Records resets; absent: there are none. */
+  readonly recordReset?: RecordReset;
 }
 
-export type People = PeopleApiDependencies & AdminPeopleDependencies & Pick<KeyAdminDependencies, 'isMember'>;
+export type People = PeopleApiDependencies &
+  AdminPeopleDependencies &
+  Pick<KeyAdminDependencies, 'isMember'> & { readonly resets: PasswordResets };
 
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
@@ -53,20 +60,29 @@ export function createPeople(deps: PeopleDependencies): People {
   const links = createLinkStore(pool);
   const members = createMembershipStore(pool);
   const identities = createIdentityStore(pool);
+  const users = createUserStore(pool);
+  const oneTimeLinks = createOneTimeLinks({
+    links,
+    baseUrl: () => publicUrl() ?? deps.ownUrl(),
+    deliverLink: deps.deliverLink ?? (() => false),
+    countMail: deps.countMail ?? (async () => 0),
+    clock,
+    ids,
+    fillRandom: randomFillSync,
+  });
   return {
-    users: createUserStore(pool),
+    users,
     members,
     isMember: async (accountId, userId) => (await members.find(accountId, userId))?.status === 'active',
     sessions,
     links,
-    oneTimeLinks: createOneTimeLinks({
-      links,
-      baseUrl: () => publicUrl() ?? deps.ownUrl(),
-      deliverLink: deps.deliverLink ?? (() => undefined),
-      countMail: deps.countMail ?? (async () => 0),
-      clock,
-      ids,
-      fillRandom: randomFillSync,
+    oneTimeLinks,
+    resets: createPasswordResets({
+      users,
+      oneTimeLinks,
+      hasMail: deps.hasMail ?? (() => false),
+      record: deps.recordReset ?? (async () => undefined),
+      logger: deps.logger,
     }),
     identities,
     oidcProviders: () =>

@@ -192,6 +192,17 @@ const madeWithRole =
       : { en: `${en} ${facts.name} (${as.en})`, zh: `${zh}${facts.name}（${as.zh}）` };
   };
 
+/** Sentence about a request for an invoice: its number or reason, its month and amount. */
+const invoiceRequest =
+  (en: string, zh: string): Sentence =>
+  (facts) => {
+    const { account } = facts;
+    const [month, amount] = [facts.either('month'), yuan(facts.either('amountYuan'))];
+    const of = month === null ? amount : `${month}, ${amount}`;
+    const said = remark([facts.is('invoiceNumber'), facts.is('note')].filter((text) => text !== null).join(', '));
+    return { en: `${en} of${account.en} (${of})${said.en}`, zh: `${account.zh}：${zh}（${of}）${said.zh}` };
+  };
+
 const CHANGES_SHOWN = 3;
 
 /** Sentence for another revision of the catalog, or another configuration, with the first of its changes. */
@@ -234,6 +245,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     en: `adjusted the balance of${account.en} by ${yuan(amount, true)}`,
     zh: `将${account.zh}的余额调账 ${yuan(amount, true)}`,
   })),
+  'invoice-requests.create': invoiceRequest('requested an invoice', '申请发票'),
+  'invoice-requests.issue': invoiceRequest('issued the invoice', '开具发票'),
+  'invoice-requests.refuse': invoiceRequest('refused the request for an invoice', '拒绝开票申请'),
   'calls.refunds.create': refunded,
   'calls.resolution': resolved,
   'accounts.subscriptions.create': fixed('granted plan {plan} to{account}', '为{account}开通套餐{plan}'),
@@ -273,6 +287,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'invitations.delete': invitation('revoked the invitation of', '撤回邀请：'),
   'sessions.delete': signedOut,
   'password.replace': fixed('changed their own password', '修改自己的密码'),
+  'password-resets.create': fixed('asked for a link to reset a password', '申请重置密码的链接'),
   'links.use': linkUsed,
   'links.use.create': linkUsed,
   'identities.create': fixed('added sign-in by {issuer}', '添加登录方式 {issuer}'),

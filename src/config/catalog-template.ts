@@ -7,6 +7,8 @@ export const catalogSettings = `billing:
   # If a client disconnects during a stream: cancel it at the provider, or drain it to the end. Used tokens are charged
   # either way. A model can override this.
   #onClientAbort: cancel
+  # Who issues statements and receipts: docs/operations/invoices.md.
+  # seller: { name: Acme Models Ltd., taxNumber: "91110000Y", address: "1 Mill Road", logo: ./seller.svg }
 
 # Vendors, and your accounts there.
 providers:

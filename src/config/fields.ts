@@ -55,7 +55,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodE
 }
 
 /** A field that is parsed from text. Numbers are text, so that none is rounded. `read` returns `null` for an error. */
-function parsed<Output>(read: (text: string) => Output | null, expected: string) {
+export function parsed<Output>(read: (text: string) => Output | null, expected: string) {
   return z.string({ error: expected }).transform((text, context) => {
     const value = read(text);
     if (value !== null) return value;
@@ -247,6 +247,15 @@ export const sender = z.string({ error: 'an e-mail address' }).refine(
   },
   { error: 'an e-mail address such as gateway@example.com or Gateway <gateway@example.com>' },
 );
+
+const SUPPORT_ADDRESS = 'an e-mail address such as help@example.com, or an https:// address';
+
+/** An e-mail address, or the https:// address of a page. */
+export const supportAddress = z
+  .string({ error: SUPPORT_ADDRESS })
+  .refine((text) => MAIL_ADDRESS.test(text) || (URL.parse(text)?.protocol === 'https:' && isPlainText(text)), {
+    error: SUPPORT_ADDRESS,
+  });
 
 export const headerValue = z.string({ error: 'a header value' }).regex(/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/, {
   error: 'a header value without line breaks, non-ASCII characters, or leading or trailing spaces',

@@ -110,7 +110,7 @@ export function parseConfig(text: string, file: string, environment: Environment
   return parseConfigText(text, file, environment, options).config;
 }
 
-/** A configuration with the credential and certificate files that were read for it (`files`). */
+/** A configuration with the credential files, certificate files and logos that were read for it (`files`). */
 export interface ParsedConfig {
   readonly config: Config;
   readonly files: readonly string[];
@@ -144,7 +144,7 @@ export function parseConfigText(
     const providers = resolveCredentials(data.providers, sources, (path, message) =>
       problems.push(placed(['providers', ...path], message, document)),
     );
-    const files = [...credentialFilesOf(providers), ...certificateFilesOf(value as z.input<typeof configSchema>)];
+    const files = [...credentialFilesOf(providers), ...namedFilesOf(value as z.input<typeof configSchema>)];
     if (problems.length === 0) return { config: { ...data, providers }, files };
   }
   throw new ConfigError(
@@ -209,9 +209,11 @@ function isCatalogSection(name: unknown): boolean {
   return (CATALOG_SECTIONS as readonly unknown[]).includes(name);
 }
 
-function certificateFilesOf({ mail, providers = {} }: z.input<typeof configSchema>): string[] {
-  const given = [mail?.smtp.ca, ...Object.values(providers).map(({ ca }) => ca)];
-  return given.filter((ca) => ca !== undefined && !isPem(ca)) as string[];
+/** Returns the certificate files and logos, whose content is part of the configuration. */
+function namedFilesOf({ mail, branding, billing, providers = {} }: z.input<typeof configSchema>): string[] {
+  const certificates = [mail?.smtp.ca, ...Object.values(providers).map(({ ca }) => ca)];
+  const files = [...certificates.filter((ca) => ca !== undefined && !isPem(ca)), branding?.logo, billing?.seller?.logo];
+  return files.filter((file) => file !== undefined);
 }
 
 /** Replaces values by overrides before the check, so that both are checked in the same way. */

@@ -31,12 +31,14 @@ import {
   section,
   sender,
   sizeBytes,
+  supportAddress,
   text,
   timezone,
   trueOrFalse,
   wholeNumber,
   wireName,
 } from './fields.ts';
+import { logo } from './logo.ts';
 import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
 import { priceSource } from './price-source-schema.ts';
@@ -140,7 +142,15 @@ const database = section({
     .describe('Number of partitions for accounts. The gateway creates missing partitions and never removes one.'),
 });
 
+const seller = section({
+  name: name.describe('Name of the company.'),
+  taxNumber: name.optional().describe('Tax number of the company.'),
+  address: name.optional().describe('Address of the company.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown on statements and receipts.'),
+});
+
 const billing = section({
+  seller: seller.optional().describe('Who issues statements and receipts. Default: they name nobody.'),
   dailySpendCapYuan: amountNano
     .optional()
     .describe('Maximum daily spend of an account without a cap of its own. Default: no cap.'),
@@ -197,7 +207,17 @@ const notices = section(
       ),
     planPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
       .default([80, 100])
-      .describe('Notifies the subscriber of a plan when these percentages of its quota are used.'),
+      .describe(
+        "Notifies the subscriber of a plan when these percentages of the period's tokens, the week's calls, or the calls of five hours are used.",
+      ),
+    budgetPercents: listOf('percentages from 1 to 100', wholeNumber(1, 100))
+      .default([80, 100])
+      .describe(
+        'Notifies owners, members and the owners of keys when these percentages of a budget or of the daily spend cap are used. `[]`: no such notices.',
+      ),
+    language: oneOf(['en', 'zh'])
+      .default('en')
+      .describe('Language of notices by mail, and to messengers whose endpoint has no language of its own.'),
     routeDownAfter: durationMs.default(60_000).describe('Notifies operators when a route was down for this long.'),
     allowNetworks: listOf('addresses or ranges such as 10.0.0.0/8', addressRange)
       .default([])
@@ -220,6 +240,21 @@ const mail = section({
       .describe('Certificate authorities to trust for the server, in place of the default ones.'),
   }),
   from: sender.describe('Sender of mail.'),
+});
+
+/** What people see in place of the name Faregate (`docs/operations/branding.md`). */
+const branding = section({
+  name: name.optional().describe('Name on sign-in, in the header and title of pages, and in mails. Default: Faregate.'),
+  logo: logo.optional().describe('PNG or SVG file of at most 256 KiB, shown next to the name.'),
+  supportAddress: supportAddress
+    .optional()
+    .describe('E-mail or https address for questions, shown below pages, with errors and in mails.'),
+});
+
+const consolePages = section({
+  pricing: trueOrFalse
+    .default(false)
+    .describe('Whether `/pricing` shows the listed models with their prices to everybody, without sign-in.'),
 });
 
 const routing = section({
@@ -366,6 +401,8 @@ export const configSchema = section(
     people: people.prefault({}),
     notices: notices.prefault({}),
     mail: mail.optional(),
+    branding: branding.prefault({}),
+    console: consolePages.prefault({}),
     /** OpenID providers for signing in (`docs/openid-connect.md`). */
     oidc: named('OpenID provider names', oidcProvider).default({}),
     tracing: tracing.optional(),

@@ -31,11 +31,13 @@ import {
   sender,
   sizeBytes,
   startOfPrice,
+  supportAddress,
   text,
   timezone,
   vendorModel,
   wireName,
 } from './fields.ts';
+import { logo, showLogo } from './logo.ts';
 import { issuerUrl, scope } from './oidc.ts';
 import { type ConfiguredCredential, providerCredential } from './provider-credentials.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -55,13 +57,22 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
   ...[text, anyText, name, nameOrNone, timezone, wireName, baseUrl, sender, startOfPrice, day, allowedPart].map(
     (field) => [field, asItIs] as const,
   ),
-  ...[corsOrigins, exchangeRate, issuerUrl, percentage, protocolNames, publicUrl, scope, vendorModel].map(
-    (field) => [field, asItIs] as const,
-  ),
+  ...[
+    corsOrigins,
+    exchangeRate,
+    issuerUrl,
+    percentage,
+    protocolNames,
+    publicUrl,
+    scope,
+    supportAddress,
+    vendorModel,
+  ].map((field) => [field, asItIs] as const),
   ...[durationMs, durationOrZeroMs, longDurationMs, keptDayMs, keptWeekMs, keptOrZeroMs].map(
     (field) => [field, formatDuration] as const,
   ),
   ...[amountNano, priceFactor].map((field) => [field, formatYuan] as const),
+  [logo, showLogo],
   [sizeBytes, formatSize],
   [imagePrices, showPrices],
   [dayRange, formatDayRange],

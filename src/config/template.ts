@@ -133,8 +133,14 @@ people:
 notices:
   # Notifies accounts without their own threshold when their balance falls below this. Default: no notice.
   # lowBalanceYuan: "10"
-  # Notifies the subscriber of a plan when these percentages of the period's tokens or the week's calls are used.
+  # Notifies the subscriber of a plan when these percentages of the period's tokens, the week's calls or the calls of
+  # five hours are used.
   #planPercents: [80, 100]
+  # Notifies owners, members and the owners of keys when these percentages of a budget or of the daily spend cap are
+  # used.
+  #budgetPercents: [80, 100]
+  # Language of notices by mail and to messengers: en or zh.
+  #language: en
   # Notifies operators when a route was down for this long.
   #routeDownAfter: 1m
   # Webhooks reach the public internet by https. These networks are allowed too, also by http: [10.1.0.0/16]
@@ -145,6 +151,16 @@ notices:
   # smtp: { host: smtp.example.com, port: 587, tls: starttls, user: gateway, password: "\${SMTP_PASSWORD}" }
   # # tls: starttls, implicit (from the first byte, port 465) or none (a server on this machine).
   # from: Gateway <gateway@example.com>
+
+# What people see in place of the name and the logo of Faregate: docs/operations/branding.md.
+# branding:
+  # name: Acme Gateway
+  # logo: ./logo.svg                    # PNG or SVG, at most 256 KiB
+  # supportAddress: help@example.com    # or an https:// address
+
+console:
+  # Whether /pricing shows the listed models with their prices to everybody, without sign-in.
+  #pricing: false
 
 # Sends spans of calls to an OpenTelemetry collector by OTLP over HTTP: docs/tracing.md. Requires packages that are not
 # installed by default, and loads them only if this section exists.

@@ -38,6 +38,8 @@ export const HOMES = {
   ended_keys_progress: 'directory',
   /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
+  /** In the directory, because operators read the requests of all accounts in one order. */
+  invoice_requests: 'directory',
   route_drains: 'directory',
   catalog_revisions: 'directory',
   price_source_reads: 'directory',

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AccountFacts, type AccountTerms, decideAccount, type NoticeState } from './account-decision.ts';
+import { periodsAt } from '../../test/support/accounting-builders.ts';
+import { decideAccount } from './account-decision.ts';
+import type { AccountFacts, AccountTerms } from './account-facts.ts';
+import type { NoticeState } from './notice-states.ts';
 
 const YUAN = 1_000_000_000n;
 const DAY_MS = 86_400_000;
@@ -9,9 +12,26 @@ const START_MS = Date.parse('2026-11-01T00:00:00Z');
 const terms: AccountTerms = {
   nowMs: START_MS + DAY_MS,
   lowBalanceNano: 10n * YUAN,
+  periods: periodsAt(START_MS + DAY_MS),
   planPercents: [80, 100],
-  plans: new Map([['pro', { name: 'Pro', quotaTokens: 1_000, periodDays: 30, weeklyCalls: 10 }]]),
+  budgetPercents: [80, 100],
+  plans: new Map([['pro', { name: 'Pro', quotaTokens: 1_000, periodDays: 30, weeklyCalls: 10, fiveHourCalls: 10 }]]),
+  dailyCapNano: () => null,
 };
+
+const NO_WINDOW = { calls: 0, oldestAtMs: null };
+const NOTHING_USED: Pick<AccountFacts, 'groupId' | 'day' | 'budgets'> = {
+  groupId: null,
+  day: { dailyCapNano: null, ownDailyCapNano: null, dayBeganAtMs: 0, spentNano: 0n },
+  budgets: [],
+};
+
+interface UsedPlan {
+  readonly weekCalls?: number;
+  readonly weekBeganAtMs?: number;
+  readonly periodTokens?: number;
+  readonly window?: AccountFacts['subscriptions'][number]['window'];
+}
 
 /** Keeps the states of an account as the store does. */
 class Account {
@@ -26,6 +46,7 @@ class Account {
       lastEntryNo: ++this.entryNo,
       lowBalanceNano: null,
       subscriptions: [],
+      ...NOTHING_USED,
       ...given,
     };
     const { notices, states, cleared } = decideAccount(facts, this.states, { ...terms, ...changed });
@@ -38,7 +59,7 @@ class Account {
     return this.look({ balanceNano: BigInt(Math.round(yuan * 100)) * (YUAN / 100n), lowBalanceNano }).join();
   }
 
-  plan(used: { weekCalls?: number; weekBeganAtMs?: number; periodTokens?: number }, nowMs = terms.nowMs): string[] {
+  plan(used: UsedPlan, nowMs = terms.nowMs): string[] {
     const subscription = {
       id: 'sub_1',
       planId: 'pro',
@@ -48,6 +69,7 @@ class Account {
       weekCalls: 0,
       periodBeganAtMs: START_MS,
       periodTokens: 0,
+      window: NO_WINDOW,
       ...used,
     };
     return this.look({ subscriptions: [subscription] }, { nowMs });
@@ -83,6 +105,7 @@ describe('the notice balance.low', () => {
       lastEntryNo: 7n,
       lowBalanceNano: null,
       subscriptions: [],
+      ...NOTHING_USED,
     };
     const [notice] = decideAccount(facts, new Map(), terms).notices;
     assert.deepEqual(notice!.data, { accountId: 'acct_1', balanceYuan: '9.5', thresholdYuan: '10' });
@@ -131,7 +154,7 @@ describe('the notice plan.nearly_used', () => {
   it('contains the end of the period, or of the plan if that is earlier', () => {
     const subscription = {
       ...{ id: 'sub_1', planId: 'pro', startsAtMs: START_MS, endsAtMs: START_MS + 5 * DAY_MS },
-      ...{ weekBeganAtMs: START_MS, weekCalls: 9, periodBeganAtMs: START_MS, periodTokens: 0 },
+      ...{ weekBeganAtMs: START_MS, weekCalls: 9, periodBeganAtMs: START_MS, periodTokens: 0, window: NO_WINDOW },
     };
     const facts = {
       accountId: 'a',
@@ -139,6 +162,7 @@ describe('the notice plan.nearly_used', () => {
       lastEntryNo: 0n,
       lowBalanceNano: null,
       subscriptions: [subscription],
+      ...NOTHING_USED,
     };
     assert.deepEqual(decideAccount(facts, new Map(), terms).notices[0]!.data, {
       accountId: 'a',

@@ -1,57 +1,15 @@
 import { countedPeriod } from '../accounting/counts/counted-since.ts';
 import { formatYuan } from '../lib/yuan.ts';
-import type { DueNotice } from './notice.ts';
-
-export interface AccountFacts {
-  readonly accountId: string;
-  readonly balanceNano: bigint;
-  readonly lastEntryNo: bigint;
-  /** The account's own threshold; `null`: the configured one applies. */
-  readonly lowBalanceNano: bigint | null;
-  readonly subscriptions: readonly SubscriptionFacts[];
-}
-
-interface SubscriptionFacts {
-  readonly id: string;
-  readonly planId: string;
-  readonly startsAtMs: number;
-  readonly endsAtMs: number;
-  readonly weekBeganAtMs: number;
-  readonly weekCalls: number;
-  readonly periodBeganAtMs: number;
-  readonly periodTokens: number;
-}
-
-/** Level at which a subject last caused a notice, as long as it is not left. */
-export interface NoticeState {
-  readonly accountId: string;
-  readonly subject: string;
-  /** Period to which the level belongs; empty if the subject has no periods. */
-  readonly occurrence: string;
-  readonly level: number;
-}
-
-export interface AccountTerms {
-  readonly nowMs: number;
-  /** Configured threshold; `null`: only accounts with one of their own have a threshold. */
-  readonly lowBalanceNano: bigint | null;
-  /** Percentages of a plan's quota at which a notice is due, in ascending order. */
-  readonly planPercents: readonly number[];
-  readonly plans: ReadonlyMap<string, NoticedPlan>;
-}
-
-interface NoticedPlan {
-  readonly name: string;
-  readonly quotaTokens: number;
-  readonly periodDays: number;
-  readonly weeklyCalls: number;
-}
-
-export interface AccountDecision {
-  readonly notices: readonly DueNotice[];
-  readonly states: readonly NoticeState[];
-  readonly cleared: readonly string[];
-}
+import {
+  type AccountFacts,
+  type AccountTerms,
+  type NoticedPlan,
+  type SubscriptionFacts,
+  WINDOW_MS,
+  type WindowFacts,
+} from './account-facts.ts';
+import { decideBudget, decideDailyCap } from './budget-decision.ts';
+import { type AccountDecision, decideShare, NOTHING, type NoticeStates } from './notice-states.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -59,15 +17,13 @@ const BALANCE = 'balance';
 
 /**
  * Decides on notices for an account. A threshold causes one notice, and another one only after the balance was more than a tenth above it,
- * or in a new week or period.
+ * or in a new period.
  */
-export function decideAccount(
-  facts: AccountFacts,
-  states: ReadonlyMap<string, NoticeState>,
-  terms: AccountTerms,
-): AccountDecision {
+export function decideAccount(facts: AccountFacts, states: NoticeStates, terms: AccountTerms): AccountDecision {
   const decisions = [
     decideBalance(facts, states.has(BALANCE), facts.lowBalanceNano ?? terms.lowBalanceNano),
+    decideDailyCap(facts, states, terms),
+    ...facts.budgets.map((budget) => decideBudget(budget, states, terms)),
     ...facts.subscriptions.flatMap((subscription) => decidePlan(facts.accountId, subscription, states, terms)),
   ];
   return {
@@ -76,8 +32,6 @@ export function decideAccount(
     cleared: decisions.flatMap(({ cleared }) => cleared),
   };
 }
-
-const NOTHING: AccountDecision = { notices: [], states: [], cleared: [] };
 
 /** Decides on a low balance. It ends at a tenth above the threshold, so that a balance near the threshold causes few notices. */
 function decideBalance(
@@ -108,7 +62,7 @@ function decideBalance(
 }
 
 interface Measure {
-  readonly name: 'tokens' | 'weekly_calls';
+  readonly name: 'tokens' | 'weekly_calls' | 'five_hour_calls';
   readonly occurrence: number;
   readonly used: number;
   readonly limit: number;
@@ -118,46 +72,37 @@ interface Measure {
 function decidePlan(
   accountId: string,
   subscription: SubscriptionFacts,
-  states: ReadonlyMap<string, NoticeState>,
+  states: NoticeStates,
   { nowMs, plans, planPercents }: AccountTerms,
 ): AccountDecision[] {
   const { id, planId, startsAtMs, endsAtMs } = subscription;
   const plan = plans.get(planId);
   if (plan === undefined || startsAtMs > nowMs || endsAtMs <= nowMs) return [];
-  return measuresOf(subscription, plan, nowMs).map((measure) => {
-    const { name, occurrence, used, limit, resetsAtMs } = measure;
-    const percent = limit === 0 ? 0 : Math.floor((used * 100) / limit);
-    const reached = planPercents.findLast((each) => each <= percent) ?? 0;
-    const subject = `${name} ${id}`;
-    const state = states.get(subject);
-    const notified = state?.occurrence === String(occurrence) ? state.level : 0;
-    // If a failed call has lowered the week's count, the notice is not repeated.
-    if (reached <= notified) return NOTHING;
-    return {
-      cleared: [],
-      states: [{ accountId, subject, occurrence: String(occurrence), level: reached }],
-      notices: [
-        {
-          kind: 'plan.nearly_used',
-          accountId,
-          subject,
-          dedupeKey: `plan.nearly_used ${subject} ${occurrence} ${reached}`,
-          quietMs: 0,
-          data: {
-            accountId,
-            subscriptionId: id,
-            planId,
-            planName: plan.name,
-            measure: name,
-            percent: reached,
-            used,
-            limit,
-            resetsAt: new Date(Math.min(resetsAtMs, endsAtMs)).toISOString(),
-          },
-        },
-      ],
-    };
-  });
+  const windowState = states.get(`five_hour_calls ${id}`);
+  const measures = [
+    ...measuresOf(subscription, plan, nowMs),
+    windowMeasure(subscription.window, plan, windowState === undefined ? null : Number(windowState.occurrence), nowMs),
+  ];
+  return measures.map(({ name, occurrence, used, limit, resetsAtMs }) =>
+    decideShare(states, {
+      kind: 'plan.nearly_used',
+      accountId,
+      subject: `${name} ${id}`,
+      occurrence: String(occurrence),
+      percent: limit === 0 ? 0 : Math.floor((used * 100) / limit),
+      percents: planPercents,
+      data: {
+        accountId,
+        subscriptionId: id,
+        planId,
+        planName: plan.name,
+        measure: name,
+        used,
+        limit,
+        resetsAt: new Date(Math.min(resetsAtMs, endsAtMs)).toISOString(),
+      },
+    }),
+  );
 }
 
 /** Returns the use of a plan. Counters belong to the period of the last counted call. If that is over, nothing is used. */
@@ -175,4 +120,21 @@ function measuresOf(
     measure('tokens', periodDays * DAY_MS, periodBeganAtMs, periodTokens, quotaTokens),
     measure('weekly_calls', WEEK_MS, weekBeganAtMs, weekCalls, weeklyCalls),
   ];
+}
+
+/**
+ * Returns the use of the sliding window. It has no periods, so a period begins with its first notice and lasts as long as the window.
+ *
+ * @param notifiedAtMs start of the last such period; `null`: there was none
+ */
+function windowMeasure(
+  { calls, oldestAtMs }: WindowFacts,
+  { fiveHourCalls }: NoticedPlan,
+  notifiedAtMs: number | null,
+  nowMs: number,
+): Measure {
+  const continues = notifiedAtMs !== null && notifiedAtMs <= nowMs && nowMs < notifiedAtMs + WINDOW_MS;
+  const occurrence = continues ? notifiedAtMs : nowMs;
+  const resetsAtMs = (oldestAtMs ?? nowMs) + WINDOW_MS;
+  return { name: 'five_hour_calls', occurrence, used: calls, limit: fiveHourCalls, resetsAtMs };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { NO_TERMS } from '../../test/notices/told-accounts.ts';
 import { createIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createAccountFinder } from './account-finder.ts';
@@ -23,7 +24,7 @@ describe('the finder of notices', () => {
     };
     const finder = createAccountFinder({
       accounts,
-      terms: () => ({ lowBalanceNano: null, planPercents: [], plans: new Map() }),
+      terms: () => NO_TERMS,
       options: () => ({ atMs: clock.nowMs(), nextId: () => ids.next('ntc'), hasMail: false }),
       logger: silentLogger,
       onNotices: () => undefined,

@@ -1,13 +1,13 @@
 import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type AccountTerms, decideAccount } from './account-decision.ts';
+import type { AccountTerms } from './account-facts.ts';
 import type { AccountNoticeStore } from './account-notice-store.ts';
 import type { BatchResult } from './finder-lock-store.ts';
 import type { NewNotices } from './notice-store.ts';
 
 interface AccountFinderDependencies {
   readonly accounts: AccountNoticeStore;
-  readonly terms: () => Omit<AccountTerms, 'nowMs'>;
+  readonly terms: (nowMs: number) => AccountTerms;
   readonly options: () => NewNotices;
   readonly logger: Logger;
   readonly onNotices: () => void;
@@ -23,10 +23,7 @@ export function createAccountFinder(dependencies: AccountFinderDependencies): Ba
 
   async function processBatch(): Promise<BatchResult> {
     const now = options();
-    return accounts.noticeChanges(
-      (facts, states) => decideAccount(facts, states, { ...terms(), nowMs: now.atMs }),
-      now,
-    );
+    return accounts.noticeChanges(terms(now.atMs), now);
   }
 
   return createBackgroundJob({

@@ -1,11 +1,13 @@
 import { fieldsOf } from '../db/columns.ts';
 import { type Statement, toArray } from '../db/database.ts';
-import type { PartitionPool, PartitionQueryable, TransactionOverBoth } from '../db/home-pools.ts';
-import { bigintColumn, countColumn, instantColumn, selection, tableColumns, textColumn } from '../db/table.ts';
-import type { AccountDecision, AccountFacts, NoticeState } from './account-decision.ts';
+import type { PartitionPool, PartitionQueryable } from '../db/home-pools.ts';
+import { countColumn, tableColumns, textColumn } from '../db/table.ts';
+import { decideAccount } from './account-decision.ts';
+import type { AccountTerms } from './account-facts.ts';
+import { readFacts } from './account-facts-store.ts';
 import { type BatchResult, tryFinderLock } from './finder-lock-store.ts';
+import type { AccountDecision } from './notice-states.ts';
 import { addNotices, type NewNotices } from './notice-store.ts';
-import { readThresholds } from './threshold-store.ts';
 
 /**
  * This file takes changed accounts from the queue, reads their thresholds from the directory, and writes notice states, notices and
@@ -31,35 +33,6 @@ const takeChanges: Statement = {
   ) counted
   where coalesce(accounts_before, 0) < ${CHANGES_ACCOUNTS}
 )) returning account_ids`,
-};
-
-const BALANCES = selection({
-  accountId: textColumn('account_id'),
-  balanceNano: bigintColumn('balance_nano'),
-  lastEntryNo: bigintColumn('last_entry_no'),
-});
-
-const selectBalances: Statement = {
-  name: 'notices.select-balances',
-  text: `select ${BALANCES.list} from balances where account_id = any ($1::text[])`,
-};
-
-const SUBSCRIPTIONS = selection({
-  accountId: textColumn('account_id'),
-  id: textColumn('id'),
-  planId: textColumn('plan_id'),
-  startsAtMs: instantColumn('starts_at'),
-  endsAtMs: instantColumn('ends_at'),
-  weekBeganAtMs: instantColumn('week_began_at'),
-  weekCalls: countColumn('week_calls'),
-  periodBeganAtMs: instantColumn('period_began_at'),
-  periodTokens: countColumn('period_tokens'),
-});
-
-const selectSubscriptions: Statement = {
-  name: 'notices.select-subscriptions',
-  text: `select ${SUBSCRIPTIONS.list}
-from subscriptions where account_id = any ($1::text[]) and canceled_at is null and starts_at <= $2 and ends_at > $2`,
 };
 
 const STATES = tableColumns({
@@ -92,21 +65,18 @@ export type AccountNoticeStore = ReturnType<typeof createAccountNoticeStore>;
 export function createAccountNoticeStore(partition: PartitionPool, number = 0) {
   return {
     /** Stores decisions about queued accounts. Only one node can do this at a time. */
-    async noticeChanges(
-      decide: (facts: AccountFacts, states: ReadonlyMap<string, NoticeState>) => AccountDecision,
-      options: NewNotices,
-    ): Promise<BatchResult> {
+    async noticeChanges(terms: AccountTerms, options: NewNotices): Promise<BatchResult> {
       if ((await partition.query(findChanges)).length === 0) return 'idle';
       return partition.transactionWithDirectory(async (transaction) => {
         if (!(await tryFinderLock(transaction, number))) return 'elsewhere';
         const taken = await transaction.query<{ account_ids: string[] }>(takeChanges);
         const ids = [...new Set(taken.flatMap((row) => row.account_ids))];
-        const facts = await readFacts(transaction, ids, options.atMs);
+        const facts = await readFacts(transaction, ids, terms);
         const known = STATES.all(await transaction.query(selectStates, [toArray(ids)]));
         const states = Map.groupBy(known, ({ accountId }) => accountId);
         const decisions = facts.map((each) => ({
           accountId: each.accountId,
-          ...decide(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state]))),
+          ...decideAccount(each, new Map(states.get(each.accountId)?.map((state) => [state.subject, state])), terms),
         }));
         await writeStates(transaction, decisions);
         // This comes last, because it locks receivers, for which finders of other partitions may wait.
@@ -130,21 +100,4 @@ async function writeStates(transaction: PartitionQueryable, decisions: readonly 
   }
   const cleared = decisions.flatMap(({ accountId, cleared }) => cleared.map((subject) => ({ accountId, subject })));
   if (cleared.length > 0) await transaction.query(deleteStates, fieldsOf(cleared, 'accountId', 'subject'));
-}
-
-/** Reads thresholds after the queue: setting one queues the account again. */
-async function readFacts(
-  transaction: TransactionOverBoth,
-  ids: readonly string[],
-  atMs: number,
-): Promise<AccountFacts[]> {
-  const thresholds = await readThresholds(transaction, ids);
-  const balances = BALANCES.all(await transaction.query(selectBalances, [toArray(ids)]));
-  const active = SUBSCRIPTIONS.all(await transaction.query(selectSubscriptions, [toArray(ids), new Date(atMs)]));
-  const subscriptions = Map.groupBy(active, ({ accountId }) => accountId);
-  return balances.flatMap((balance) => {
-    const lowBalanceNano = thresholds.get(balance.accountId);
-    if (lowBalanceNano === undefined) return [];
-    return [{ ...balance, lowBalanceNano, subscriptions: subscriptions.get(balance.accountId) ?? [] }];
-  });
 }

@@ -1,7 +1,9 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
 import { countColumn, instantColumn, jsonbColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
+import type { Form } from './messengers.ts';
 import type { Notice } from './notice.ts';
+import type { NoticeLanguage } from './notice-words.ts';
 
 /**
  * A receiver with pending deliveries has a row in `notice_receivers`. A node claims it with a lease and sends its notices one by one. If
@@ -35,6 +37,9 @@ update notice_receivers t set lease_id = $4, leased_until = $5 from due where t.
 returning ${CLAIMED.list}`,
 };
 
+/** SQL: the form of a webhook endpoint `e`. */
+const FORM_OF_ENDPOINT = `coalesce(e.form, 'faregate') as form`;
+
 const PENDING = selection({
   notice: selection({
     id: textColumn('d.notice_id'),
@@ -46,9 +51,16 @@ const PENDING = selection({
   }),
   attempts: countColumn('d.attempts'),
   /** Webhook endpoint; `null` for mail, and if it was deleted. */
-  endpoint: selection({ url: orNull(textColumn('e.url')), secret: orNull(textColumn('e.secret')) }).to(
-    ({ url, secret }) => (url === null || secret === null ? null : { url, secret }),
-  ),
+  endpoint: selection({
+    url: orNull(textColumn('e.url')),
+    secret: orNull(textColumn('e.secret')),
+    form: textColumn<Form>(FORM_OF_ENDPOINT),
+    /** Language of messages; `null`: the configured one. */
+    language: orNull(textColumn<NoticeLanguage>('e.language')),
+    /** Until when the endpoint gets nothing, because of its rate limit. */
+    restsUntilMs: orNull(instantColumn('e.rests_until')),
+  }).to(({ url, secret, ...rest }) => (url === null || secret === null ? null : { url, secret, ...rest })),
+  accountName: orNull(textColumn('a.name as account_name')),
 });
 
 export type PendingDelivery = RowOf<typeof PENDING>;
@@ -57,6 +69,7 @@ const selectNext: Statement = {
   name: 'deliveries.select-next',
   text: `select ${PENDING.list}
 from notice_deliveries d join notices n on n.id = d.notice_id left join webhook_endpoints e on e.id = d.receiver
+  left join accounts a on a.id = n.account_id
 where d.receiver = $1 and d.status = 'pending' and d.next_attempt_at <= $2
 order by d.next_attempt_at limit 1`,
 };
@@ -90,6 +103,12 @@ const endpointSucceeded: Statement = {
 const endpointFailed: Statement = {
   name: 'deliveries.endpoint-failed',
   text: `update webhook_endpoints set failing_since = coalesce(failing_since, $2) where id = $1 returning failing_since`,
+};
+
+/** Makes an endpoint rest. It does not become shorter. */
+const restEndpoint: Statement = {
+  name: 'deliveries.rest-endpoint',
+  text: 'update webhook_endpoints set rests_until = greatest(rests_until, $2) where id = $1',
 };
 
 const disableEndpoint: Statement = {
@@ -128,6 +147,8 @@ export interface AttemptRecord {
   readonly lastError: string | null;
   readonly atMs: number;
   readonly leasedUntilMs: number;
+  /** Until when the endpoint gets nothing, because of its rate limit; `null`: no limit. */
+  readonly restsUntilMs: number | null;
   /** Why the endpoint wants no more notices (HTTP 410); `null`: it does. */
   readonly goneReason: string | null;
   /** If all attempts since before `sinceMs` have failed, the endpoint is disabled for this reason. */
@@ -165,8 +186,13 @@ export function createDeliveryStore(database: DirectoryPool) {
         await transaction.query(setFailures, [lease.receiver, failures, new Date(attempt.leasedUntilMs)]);
         return isSuccess;
       }),
-    /** Releases a receiver. After failures in a row, it has a cooldown. */
-    release: (lease: Lease, nowMs: number, cooldownMs: (failures: number) => number): Promise<void> =>
+    /** Releases a receiver. After failures in a row, it has a cooldown. It is served again no earlier than `restsUntilMs`. */
+    release: (
+      lease: Lease,
+      nowMs: number,
+      restsUntilMs: number,
+      cooldownMs: (failures: number) => number,
+    ): Promise<void> =>
       database.transaction(async (transaction) => {
         const held = await lockHeld(transaction, lease);
         if (held === null) return;
@@ -176,7 +202,7 @@ export function createDeliveryStore(database: DirectoryPool) {
           return;
         }
         const cooledDownMs = held.failures === 0 ? nowMs : nowMs + cooldownMs(held.failures);
-        const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs);
+        const nextMs = Math.max(earliest.next_attempt_at.getTime(), cooledDownMs, restsUntilMs);
         await transaction.query(endLease, [lease.receiver, new Date(nextMs)]);
       }),
     /** Counts due receivers, up to 10,000. */
@@ -200,9 +226,10 @@ async function lockHeld(
 async function recordOfEndpoint(
   transaction: DirectoryQueryable,
   { receiver, channel }: Lease,
-  { status, atMs, goneReason, failingLimit }: AttemptRecord,
+  { status, atMs, restsUntilMs, goneReason, failingLimit }: AttemptRecord,
 ): Promise<boolean> {
   if (channel === 'mail') return false;
+  if (restsUntilMs !== null) await transaction.query(restEndpoint, [receiver, new Date(restsUntilMs)]);
   if (status === 'delivered') {
     await transaction.query(endpointSucceeded, [receiver]);
     return false;

@@ -12,9 +12,11 @@ import {
   type PendingDelivery,
 } from './delivery-store.ts';
 import type { SendMail } from './mail-sender.ts';
-import { type Notice, payloadOf } from './notice.ts';
+import { payloadOf } from './notice.ts';
+import { type MessageTerms, messageText } from './notice-text.ts';
 import { FAILING_MAX_MS, nextAttemptMs, receiverCooldownMs } from './schedule.ts';
-import { failed, type SendResult, type SendWebhook } from './webhook-sender.ts';
+import { failed, type SendResult } from './send-result.ts';
+import type { SendWebhook } from './webhook-sender.ts';
 
 /** Figures about deliveries. Except for `due`, they are those of this node. */
 export interface DeliveryFigures {
@@ -31,6 +33,8 @@ interface DispatcherDependencies {
   readonly store: DeliveryStore;
   readonly sendWebhook: SendWebhook;
   readonly sendMail: () => SendMail | null;
+  /** Configured language of messages, and the address of the console. */
+  readonly messageTerms: () => Pick<MessageTerms, 'language' | 'consoleUrl'>;
   /** Counts a mail. Returns 0 if it can be sent, otherwise the milliseconds to wait. */
   readonly countMail: (accountId: string | null, address: string, nowMs: number) => Promise<number>;
   readonly clock: Clock;
@@ -58,6 +62,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
     store,
     sendWebhook,
     sendMail,
+    messageTerms,
     countMail,
     clock,
     ids,
@@ -105,10 +110,13 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
 
   async function serve(lease: Lease): Promise<void> {
     const begunMs = clock.nowMs();
+    let restsUntilMs = 0;
     for (let sent = 0; sent < BURST_NOTICES && !isStopping; sent++) {
       if (clock.nowMs() - begunMs >= BURST_MS) break;
       const pending = await store.next(lease, clock.nowMs());
       if (pending === null) break;
+      restsUntilMs = pending.endpoint?.restsUntilMs ?? 0;
+      if (restsUntilMs > clock.nowMs()) break;
       const result = await send(lease, pending);
       if (result === null) break;
       if (result.outcome === 'delivered') delivered++;
@@ -120,13 +128,16 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
           'delivery of a notice failed',
         );
       }
-      if (!(await store.record(lease, recordOf(pending, result)))) break;
+      const attempt = recordOf(pending, result);
+      restsUntilMs = attempt.restsUntilMs ?? 0;
+      if (!(await store.record(lease, attempt)) || restsUntilMs > 0) break;
     }
-    await store.release(lease, clock.nowMs(), receiverCooldownMs);
+    await store.release(lease, clock.nowMs(), restsUntilMs, receiverCooldownMs);
   }
 
   /** Sends a notice; `null` if the node is stopping and the result of the attempt is unknown. */
-  async function send({ receiver, channel }: Lease, { notice, endpoint }: PendingDelivery): Promise<SendResult | null> {
+  async function send({ receiver, channel }: Lease, pending: PendingDelivery): Promise<SendResult | null> {
+    const { notice, endpoint } = pending;
     try {
       if (channel === 'mail') {
         const mail = sendMail();
@@ -136,15 +147,20 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
         return await mail({ notice, to }, stopping.signal);
       }
       if (endpoint === null) return NO_ENDPOINT;
-      return await sendWebhook(signedOf(notice, endpoint), stopping.signal);
+      const { form, url, secret } = endpoint;
+      const payload = form === 'faregate' ? payloadOf(notice) : messageOf(channel, pending);
+      const at = new Date(clock.nowMs());
+      return await sendWebhook({ noticeId: notice.id, form, url, secret, payload, at }, stopping.signal);
     } catch (error) {
       if (stopping.signal.aborted) return null;
       throw error;
     }
   }
 
-  function signedOf(notice: Notice, endpoint: NonNullable<PendingDelivery['endpoint']>) {
-    return { ...endpoint, noticeId: notice.id, payload: payloadOf(notice), at: new Date(clock.nowMs()) };
+  function messageOf(channel: Channel, { notice, endpoint, accountName }: PendingDelivery): string {
+    const { language, consoleUrl } = messageTerms();
+    const isForOperators = channel === 'operators';
+    return messageText(notice, { language: endpoint?.language ?? language, consoleUrl, isForOperators, accountName });
   }
 
   function recordOf({ notice, attempts }: PendingDelivery, result: SendResult): AttemptRecord {
@@ -159,6 +175,7 @@ export function createDispatcher(dependencies: DispatcherDependencies) {
       lastError: isDelivered ? null : result.error,
       atMs: nowMs,
       leasedUntilMs: nowMs + LEASE_MS,
+      restsUntilMs: result.restMs === undefined ? null : nowMs + result.restMs,
       goneReason: !isDelivered && result.isGone ? result.error : null,
       failingLimit: { sinceMs: nowMs - FAILING_MAX_MS, reason: 'All attempts failed for three days.' },
     };

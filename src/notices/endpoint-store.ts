@@ -1,8 +1,19 @@
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryPool, DirectoryQueryable } from '../db/home-pools.ts';
-import { countColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../db/table.ts';
+import {
+  booleanColumn,
+  countColumn,
+  dateColumn,
+  listColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../db/table.ts';
 import { deleteReceiver } from './delivery-store.ts';
+import type { Form } from './messengers.ts';
 import { type Notice, type NoticeKind, TEST_KIND } from './notice.ts';
+import type { NoticeLanguage } from './notice-words.ts';
 import { countSend } from './send-rate-store.ts';
 import { ratesOfAskedSend } from './send-rates.ts';
 
@@ -10,7 +21,12 @@ const ENDPOINTS = selection({
   id: textColumn('id'),
   /** Account that owns the endpoint; `null`: operators own it, and it receives notices of all accounts. */
   accountId: orNull(textColumn('account_id')),
+  /** Contains a secret unless the form is `faregate` (`shownUrl`). */
   url: textColumn('url'),
+  form: textColumn<Form>(`coalesce(form, 'faregate') as form`),
+  /** Language of messages to a messenger; `null`: the configured one. */
+  language: orNull(textColumn<NoticeLanguage>('language')),
+  isSigned: booleanColumn(`secret <> '' as is_signed`),
   /** Kinds of notices that it receives; `null`: all that its owner may get. */
   events: orNull(listColumn<NoticeKind>('events')),
   status: textColumn<'active' | 'disabled'>('status'),
@@ -37,7 +53,9 @@ const DELIVERIES = selection({
 
 export type Delivery = RowOf<typeof DELIVERIES>;
 
-interface NewWebhookEndpoint extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'events'> {
+interface NewWebhookEndpoint
+  extends Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'form' | 'language' | 'events'> {
+  /** Empty: requests are not signed. */
   readonly secret: string;
   readonly idempotencyKey: string | null;
   readonly at: Date;
@@ -67,8 +85,8 @@ const countOwned: Statement = {
 
 const insertEndpoint: Statement = {
   name: 'webhooks.insert',
-  text: `insert into webhook_endpoints (id, account_id, url, secret, events, status, idempotency_key, created_at)
-values ($1, $2, $3, $4, $5::text[], 'active', $6, $7)
+  text: `insert into webhook_endpoints (id, account_id, url, secret, events, status, idempotency_key, created_at, form, language)
+values ($1, $2, $3, $4, $5::text[], 'active', $6, $7, nullif($8, 'faregate'), $9)
 returning ${SECRET_ENDPOINTS.list}`,
 };
 
@@ -88,13 +106,14 @@ const selectEndpoint: Statement = {
   text: `select ${ENDPOINTS.list} from webhook_endpoints where id = $1`,
 };
 
-/** Changes an endpoint. If it is enabled or its URL changes, `failing_since` is reset. */
+/** Changes an endpoint. If it is enabled or its URL or secret changes, `failing_since` is reset. */
 const updateEndpoint: Statement = {
   name: 'webhooks.update',
   text: `update webhook_endpoints set
   url = coalesce($2, url), events = case when $3::boolean then $4::text[] else events end,
   status = coalesce($5, status), status_reason = case when $5 is null then status_reason else $6 end,
-  failing_since = case when $5 = 'active' or $2 <> url then null else failing_since end
+  failing_since = case when $5 = 'active' or $2 <> url or $7 <> secret then null else failing_since end,
+  secret = coalesce($7, secret), language = case when $8::boolean then $9 else language end
 where id = $1
 returning ${ENDPOINTS.list}`,
 };
@@ -155,6 +174,9 @@ export type Redelivery = 'queued' | 'absent' | 'too_many';
 
 export interface EndpointChange {
   readonly url?: string | undefined;
+  /** Empty: requests to the messenger are not signed. */
+  readonly secret?: string | undefined;
+  readonly language?: NoticeLanguage | null | undefined;
   readonly events?: readonly NoticeKind[] | null | undefined;
   readonly status?: 'active' | 'disabled' | undefined;
 }
@@ -172,13 +194,14 @@ export function createEndpointStore(database: DirectoryPool) {
       ),
     find: async (id: string) => ENDPOINTS.first(await database.query(selectEndpoint, [id])),
     /** Changes an endpoint. Absent fields keep their value. If it becomes active, its pending deliveries are sent at once. */
-    update: (id: string, { url, events, status }: EndpointChange, at: Date) =>
+    update: (id: string, { url, secret, language, events, status }: EndpointChange, at: Date) =>
       database.transaction(async (transaction) => {
         await transaction.query(lockReceiver, [id]);
         const list = events == null ? null : toArray(events);
         const reason = status === 'disabled' ? 'Disabled manually.' : null;
         const values = [id, url ?? null, events !== undefined, list, status ?? null, reason];
-        const endpoint = ENDPOINTS.first(await transaction.query(updateEndpoint, values));
+        const ofMessenger = [secret ?? null, language !== undefined, language ?? null];
+        const endpoint = ENDPOINTS.first(await transaction.query(updateEndpoint, [...values, ...ofMessenger]));
         if (endpoint === null) return null;
         if (status === 'active') await wake(transaction, endpoint, at);
         if (status === 'disabled') await transaction.query(deleteReceiver, [id]);
@@ -215,7 +238,7 @@ export function createEndpointStore(database: DirectoryPool) {
 
 async function insert(
   transaction: DirectoryQueryable,
-  { id, accountId, url, events, secret, idempotencyKey, at }: NewWebhookEndpoint,
+  { id, accountId, url, form, language, events, secret, idempotencyKey, at }: NewWebhookEndpoint,
   countMax: number,
 ): Promise<InsertedEndpoint> {
   await transaction.query(lockOwner, [accountId ?? '']);
@@ -227,13 +250,17 @@ async function insert(
     const first = SECRET_ENDPOINTS.first(await transaction.query(selectKeyed, [accountId ?? '', idempotencyKey]));
     if (first !== null) {
       const { endpoint } = first;
-      const isSame = endpoint.url === url && JSON.stringify(endpoint.events) === JSON.stringify(events);
+      const isSame =
+        endpoint.url === url &&
+        endpoint.form === form &&
+        endpoint.language === language &&
+        JSON.stringify(endpoint.events) === JSON.stringify(events);
       return isSame ? { outcome: 'repeated', ...first } : { outcome: 'key_conflict' };
     }
   }
   const [count] = await transaction.query<{ n: number }>(countOwned, [accountId]);
   if (count!.n >= countMax) return { outcome: 'too_many' };
-  const values = [id, accountId, url, secret, list, idempotencyKey, at];
+  const values = [id, accountId, url, secret, list, idempotencyKey, at, form, language];
   const [row] = await transaction.query(insertEndpoint, values);
   return { outcome: 'made', ...SECRET_ENDPOINTS.read(row!) };
 }

@@ -43,15 +43,16 @@ export function createLinkMailer({ terms, logger }: LinkMailerDependencies) {
   }
 
   return {
-    /** Sends a mail once, without storing it, because the creator has the link, too. */
-    send(link: LinkForMail): void {
-      if (link.email === null || terms() === null) return;
+    /** Sends a mail once, without storing it, because the creator has the link, too. Returns whether it will be sent. */
+    send(link: LinkForMail): boolean {
+      if (link.email === null || terms() === null) return false;
       if (waiting.length >= WAITING_MAX) {
         logger.warn({ kind: link.kind }, NOT_SENT);
-        return;
+        return false;
       }
       waiting.push(link);
       next();
+      return true;
     },
     async stop(): Promise<void> {
       stopping.abort(new Error('the node is stopping'));

@@ -1,8 +1,9 @@
 import type { Transporter } from 'nodemailer';
 import { untilAborted } from '../lib/outgoing/checked-connection.ts';
-import { mailText } from './mail-text.ts';
 import type { Notice } from './notice.ts';
-import { failed, type SendResult } from './webhook-sender.ts';
+import { mailText } from './notice-text.ts';
+import type { NoticeLanguage } from './notice-words.ts';
+import { failed, type SendResult } from './send-result.ts';
 
 export interface MailTerms {
   readonly host: string;
@@ -32,9 +33,29 @@ export type SendMail = (
 const STAGE_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
+/** Opens nothing yet. The package is loaded when needed, because most gateways send no mail. */
+async function createMailTransport({ host, port, tls, user, password, ca }: MailTerms): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    ...(user !== null && { auth: { user, pass: password ?? '' } }),
+    ...(ca !== undefined && { tls: { ca } }),
+    connectionTimeout: STAGE_MS,
+    greetingTimeout: STAGE_MS,
+    socketTimeout: STAGE_MS,
+    dnsTimeout: STAGE_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
 /** Sends a mail. @throws the signal's reason */
 export async function sendOneMail(
-  { host, port, tls, user, password, from, ca }: MailTerms,
+  terms: MailTerms,
   { to, subject, text, id }: Mail,
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
@@ -43,24 +64,9 @@ export async function sendOneMail(
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
   try {
-    // The package is loaded when needed, because most gateways send no mail.
-    const { createTransport } = await import('nodemailer');
+    transport = await createMailTransport(terms);
     record.throwIfAborted();
-    transport = createTransport({
-      host,
-      port,
-      secure: tls === 'implicit',
-      requireTLS: tls === 'starttls',
-      ignoreTLS: tls === 'none',
-      ...(user !== null && { auth: { user, pass: password ?? '' } }),
-      ...(ca !== undefined && { tls: { ca } }),
-      connectionTimeout: STAGE_MS,
-      greetingTimeout: STAGE_MS,
-      socketTimeout: STAGE_MS,
-      dnsTimeout: STAGE_MS,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
+    const { from } = terms;
     const sent = transport.sendMail({
       from,
       to: { name: '', address: to },
@@ -79,8 +85,25 @@ export async function sendOneMail(
   }
 }
 
-export function createMailSender(terms: MailTerms): SendMail {
-  return ({ notice, to }, signal) => sendOneMail(terms, { to, ...mailText(notice), id: notice.id }, signal);
+/** Connects to the mail server and signs in. Returns what failed, without secrets; `null`: nothing. */
+export async function checkMailServer(terms: MailTerms, deadlineMs = DEADLINE_MS): Promise<string | null> {
+  const transport = await createMailTransport(terms);
+  const deadline = AbortSignal.timeout(deadlineMs);
+  try {
+    await untilAborted(transport.verify(), deadline);
+    return null;
+  } catch (error) {
+    const what = (error as SmtpError).code === 'EAUTH' ? 'the server refuses the sign-in' : 'the server cannot be used';
+    return `${what} (${wordsOf(error, deadline.aborted)})`;
+  } finally {
+    transport.close();
+  }
+}
+
+/** @param consoleUrl address of the console for links; `null`: no links */
+export function createMailSender(terms: MailTerms, language: NoticeLanguage, consoleUrl: string | null): SendMail {
+  return ({ notice, to }, signal) =>
+    sendOneMail(terms, { to, ...mailText(notice, language, consoleUrl), id: notice.id }, signal);
 }
 
 interface SmtpError {
@@ -90,13 +113,18 @@ interface SmtpError {
 }
 
 function toFailure(error: unknown, isLate: boolean): SendResult {
-  const { code, responseCode, command } = error as SmtpError;
+  const { responseCode, command } = error as SmtpError;
   const status = typeof responseCode === 'number' ? responseCode : null;
   // The server has refused this recipient permanently.
   const isFinal = status !== null && status >= 500 && command === 'RCPT TO';
+  return { ...failed(status, `The mail server did not accept the mail (${wordsOf(error, isLate)}).`), isFinal };
+}
+
+/** Only codes: the message might quote the response. */
+function wordsOf(error: unknown, isLate: boolean): string {
+  const { code, responseCode } = error as SmtpError;
   const reason = isLate ? 'ETIMEDOUT' : typeof code === 'string' ? code : 'unknown';
-  const words = status === null ? reason : `${reason}, ${status}`;
-  return { ...failed(status, `The mail server did not accept the mail (${words}).`), isFinal };
+  return typeof responseCode === 'number' ? `${reason}, ${responseCode}` : reason;
 }
 
 function domainOf(from: string): string {

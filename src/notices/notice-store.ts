@@ -17,8 +17,8 @@ const DELETED_ROWS = 500;
 const insertNotices: Statement = {
   name: 'notices.insert',
   text: `with given as (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-    as g (id, kind, account_id, subject, dedupe_key, data, quiet_ms)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $10::text[], $11::boolean[])
+    as g (id, kind, account_id, subject, dedupe_key, data, quiet_ms, mail_user_id, is_for_owners)
 ),
 added as (
   insert into notices (id, kind, account_id, subject, dedupe_key, data, at)
@@ -30,6 +30,7 @@ added as (
   on conflict (dedupe_key) do nothing
   returning id, kind, account_id
 ),
+for_owners as (select a.id, a.account_id from added a join given g on g.id = a.id where g.is_for_owners),
 receivers as (
   select a.id as notice_id, e.id as receiver, 'operators' as channel
   from added a join webhook_endpoints e on e.account_id is null
@@ -40,11 +41,15 @@ receivers as (
   where e.status = 'active' and (e.events is null or a.kind = any (e.events))
   union all
   select a.id, 'mail:' || u.email, 'mail'
-  from added a join memberships m on m.account_id = a.account_id join users u on u.id = m.user_id
+  from for_owners a join memberships m on m.account_id = a.account_id join users u on u.id = m.user_id
   where $9::boolean and m.role = 'owner' and u.status = 'active' and u.email is not null
   union all
+  select a.id, 'mail:' || u.email, 'mail'
+  from added a join given g on g.id = a.id join users u on u.id = g.mail_user_id
+  where $9::boolean and u.status = 'active' and u.email is not null
+  union all
   select a.id, 'mail:' || c.email, 'mail'
-  from added a join accounts c on c.id = a.account_id
+  from for_owners a join accounts c on c.id = a.account_id
   where $9::boolean and c.email is not null and not exists (
     select from memberships m join users u on u.id = m.user_id
     where m.account_id = a.account_id and m.role = 'owner' and u.status = 'active' and u.email is not null
@@ -175,5 +180,7 @@ export async function addNotices(
     toArray(notices.map(({ quietMs }) => quietMs)),
     new Date(atMs),
     hasMail,
+    toArray(notices.map(({ mailTo }) => mailTo?.userId ?? null)),
+    toArray(notices.map(({ mailTo }) => mailTo?.owners ?? true)),
   ]);
 }

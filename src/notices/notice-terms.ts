@@ -1,27 +1,36 @@
+import type { LocalTime } from '../accounting/pricing/local-time.ts';
+import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import type { Config } from '../config/schema.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
 import { allRoutes, type Catalog } from '../providers/catalog/catalog.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
-import type { AccountTerms } from './account-decision.ts';
+import type { AccountTerms, NoticedPlan } from './account-facts.ts';
 import type { MailTerms } from './mail-sender.ts';
 import type { NodeStatus } from './node-watch.ts';
 
-type NoticedPlan = AccountTerms['plans'] extends ReadonlyMap<string, infer Plan> ? Plan : never;
-
 interface NoticeSettings {
   readonly config: Config;
+  readonly catalog: Catalog;
+  readonly localTime: LocalTime;
   readonly plans: readonly (NoticedPlan & { readonly id: string })[];
 }
 
-export function accountTerms({ config, plans }: NoticeSettings): Omit<AccountTerms, 'nowMs'> {
-  const { lowBalanceYuan, planPercents } = config.notices;
+export function accountTerms({ config, catalog, localTime, plans }: NoticeSettings, nowMs: number): AccountTerms {
+  const { lowBalanceYuan, planPercents, budgetPercents } = config.notices;
   return {
+    nowMs,
+    periods: runningPeriods(localTime, nowMs),
     lowBalanceNano: lowBalanceYuan ?? null,
-    planPercents: planPercents.toSorted((one, other) => one - other),
+    planPercents: ascending(planPercents),
+    budgetPercents: ascending(budgetPercents),
     plans: new Map(plans.map((plan) => [plan.id, plan])),
+    dailyCapNano: (groupId) =>
+      catalog.of(groupId).group?.limits?.dailyCapNano ?? config.billing.dailySpendCapYuan ?? null,
   };
 }
+
+const ascending = (percents: readonly number[]): number[] => percents.toSorted((one, other) => one - other);
 
 /** Returns a function for the allowed networks, which are parsed once per configuration. */
 export function allowedNetworks(config: () => Config): () => AddressRanges {

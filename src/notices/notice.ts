@@ -1,6 +1,12 @@
 /** Kinds of notices about an account. `docs/notices.md` describes the data of each kind. */
 
-export const ACCOUNT_KINDS = ['balance.low', 'plan.nearly_used', 'key.expiring'] as const;
+export const ACCOUNT_KINDS = [
+  'balance.low',
+  'budget.nearly_used',
+  'plan.nearly_used',
+  'key.expiring',
+  'invoice.closed',
+] as const;
 const OPERATOR_KINDS = [
   'route.down',
   'provider.refused_account',
@@ -8,6 +14,7 @@ const OPERATOR_KINDS = [
   'catalog.recovered',
   'prices.changed',
   'prices.failed',
+  'invoice.requested',
 ] as const;
 export const NOTICE_KINDS = [...ACCOUNT_KINDS, ...OPERATOR_KINDS] as const;
 
@@ -39,6 +46,12 @@ export interface DueNotice {
   readonly dedupeKey: string;
   /** A notice is dropped if one of the same kind and subject is younger than this, in milliseconds; 0: it is never dropped. */
   readonly quietMs: number;
+  /** Who gets a mail about an account; absent: its owners. */
+  readonly mailTo?: {
+    /** A user, in addition to the owners or alone; `null`: none. */
+    readonly userId: string | null;
+    readonly owners: boolean;
+  };
   readonly data: NoticeData;
 }
 

@@ -15,6 +15,8 @@ const MINUTE_MS = 60_000;
  */
 export const TO_ADDRESS = { burst: 40, everyMs: 15 * MINUTE_MS };
 export const COSTS = { notice: 1, link: 4 } as const;
+/** Limit of mails for password resets to one address. Anybody can ask for them, so they do not count with other mails. */
+export const RESETS = { burst: 5, everyMs: 15 * MINUTE_MS };
 /** Limit of mails that one account causes. */
 export const OF_ACCOUNT = { burst: 200, everyMs: 2.5 * MINUTE_MS };
 /** Limit of tests and redeliveries of an account per minute, for all of its endpoints together. */
@@ -22,9 +24,10 @@ export const ASKED_SENDS_A_MINUTE = 10;
 const ASKED_SENDS = { burst: ASKED_SENDS_A_MINUTE, everyMs: MINUTE_MS / ASKED_SENDS_A_MINUTE, cost: 1 };
 
 /** Returns the limits for a mail. `accountId`: account that the mail is about; `null`: an operator caused it. */
-export function ratesOfMail(kind: keyof typeof COSTS, accountId: string | null, address: string): SendRate[] {
-  const cost = COSTS[kind];
+export function ratesOfMail(kind: keyof typeof COSTS | 'reset', accountId: string | null, address: string): SendRate[] {
   const hash = createHash('sha256').update(address.trim().toLowerCase()).digest('base64url');
+  if (kind === 'reset') return [{ subject: `reset to ${hash}`, ...RESETS, cost: 1 }];
+  const cost = COSTS[kind];
   const rates: SendRate[] = [{ subject: `mail to ${hash}`, ...TO_ADDRESS, cost }];
   if (accountId !== null) rates.push({ subject: `mail of ${accountId}`, ...OF_ACCOUNT, cost });
   return rates;

@@ -1,3 +1,4 @@
+import { queueAccountChange } from '../accounting/ledger/changed-account-store.ts';
 import type { PlacedPools } from '../accounting/partitions/placed-pools.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
@@ -6,9 +7,13 @@ import { bigintColumn, orNull, type RowOf, selection, textColumn } from '../db/t
 const THRESHOLDS = selection({
   id: textColumn('id'),
   lowBalanceNano: orNull(bigintColumn('low_balance_nano')),
+  /** The account's group, which can have a daily spend cap. */
+  groupId: orNull(textColumn('group_id')),
 });
 
-export type LowBalance = Pick<RowOf<typeof THRESHOLDS>, 'lowBalanceNano'>;
+type Thresholds = RowOf<typeof THRESHOLDS>;
+
+export type LowBalance = Pick<Thresholds, 'lowBalanceNano'>;
 
 const selectThresholds: Statement = {
   name: 'thresholds.select',
@@ -18,11 +23,6 @@ const selectThresholds: Statement = {
 const updateLowBalance: Statement = {
   name: 'thresholds.update',
   text: `update accounts set low_balance_nano = $2::bigint where id = $1 returning id`,
-};
-
-const queueAccount: Statement = {
-  name: 'thresholds.queue-account',
-  text: 'insert into account_changes (account_ids) values (array[$1::text])',
 };
 
 export type ThresholdStore = ReturnType<typeof createThresholdStore>;
@@ -36,18 +36,18 @@ export function createThresholdStore({ directory, partitions }: PlacedPools) {
       const partition = await partitions.of(accountId);
       return partition.transactionWithDirectory(async (transaction) => {
         const updated = await transaction.query(updateLowBalance, [accountId, lowBalanceNano]);
-        if (updated.length > 0) await transaction.query(queueAccount, [accountId]);
+        if (updated.length > 0) await queueAccountChange(transaction, accountId);
         return updated.length > 0;
       });
     },
   };
 }
 
-/** Returns thresholds; `null`: the configured one applies. Accounts that do not exist are absent. */
+/** Returns thresholds and groups of accounts. Accounts that do not exist are absent. */
 export async function readThresholds(
   directory: DirectoryQueryable,
   accountIds: readonly string[],
-): Promise<ReadonlyMap<string, bigint | null>> {
+): Promise<ReadonlyMap<string, Thresholds>> {
   const accounts = THRESHOLDS.all(await directory.query(selectThresholds, [toArray(accountIds)]));
-  return new Map(accounts.map(({ id, lowBalanceNano }) => [id, lowBalanceNano]));
+  return new Map(accounts.map((account) => [account.id, account]));
 }

@@ -3,24 +3,15 @@ import type { AddressRanges } from '../lib/ip-address.ts';
 import { lookupAmong, untilAborted } from '../lib/outgoing/checked-connection.ts';
 import { type CheckedTarget, type Resolve, resolveTarget, TargetRefusedError } from '../lib/outgoing/target.ts';
 import { programVersion } from '../lib/version.ts';
+import { type Form, MESSENGERS, messengerResult, type WebhookResponse } from './messengers.ts';
+import { failed, type SendResult } from './send-result.ts';
 
-export type SendResult =
-  | { readonly outcome: 'delivered'; readonly status: number | null }
-  | {
-      readonly outcome: 'failed';
-      readonly status: number | null;
-      /** Text for the person who configured the receiver. It quotes nothing from the response. */
-      readonly error: string;
-      /** Whether further attempts would fail, too. */
-      readonly isFinal: boolean;
-      /** Whether the receiver wants no more notices (HTTP 410). */
-      readonly isGone: boolean;
-    };
-
-interface SignedNotice {
+interface OutgoingNotice {
   readonly noticeId: string;
+  readonly form: Form;
   readonly url: string;
   readonly secret: string;
+  /** The JSON to sign or, for a messenger, the text of the message. */
   readonly payload: string;
   readonly at: Date;
 }
@@ -33,18 +24,18 @@ interface WebhookSenderDependencies {
   readonly ca?: string;
 }
 
-export type SendWebhook = (notice: SignedNotice, signal: AbortSignal) => Promise<SendResult>;
+export type SendWebhook = (notice: OutgoingNotice, signal: AbortSignal) => Promise<SendResult>;
 
 /** Time limit of an attempt, from resolving the name to the last byte that is read. */
 const DEADLINE_MS = 12_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** Bytes of a response that are read and discarded, so that most connections close cleanly. */
+/** Bytes of a response that are read. Only messengers say in the body whether they accepted a message. */
 const BODY_BYTES_MAX = 4 * 1024;
 /** Time limit for reading a body. A slow one would occupy a shared slot. */
 const BODY_MS = 1_000;
 const GONE = 410;
 
-/** Sends webhooks in the format of Standard Webhooks. A connection uses checked addresses, follows no redirect and serves one request. */
+/** Sends webhooks, in the format of Standard Webhooks or of a messenger. A connection uses checked addresses, follows no redirect and serves one request. */
 export function createWebhookSender({
   allowed,
   resolve,
@@ -56,7 +47,8 @@ export function createWebhookSender({
     const record = AbortSignal.any([signal, deadline]);
     try {
       const target = await untilAborted(resolveTarget(notice.url, allowed(), resolve, record), record);
-      return resultOf(await post(target, notice, record, ca));
+      const response = await post(target, notice, record, ca);
+      return notice.form === 'faregate' ? resultOf(response.status) : messengerResult(notice.form, response);
     } catch (error) {
       // Attempts do not count while the node is stopping.
       signal.throwIfAborted();
@@ -67,13 +59,13 @@ export function createWebhookSender({
 
 async function post(
   { url, addresses }: CheckedTarget,
-  notice: SignedNotice,
+  notice: OutgoingNotice,
   signal: AbortSignal,
   ca?: string,
-): Promise<number> {
-  const { noticeId, secret, payload, at } = notice;
-  // The packages are loaded when needed, because many gateways have no webhooks.
-  const [{ Client }, { Webhook }] = await Promise.all([import('undici'), import('standardwebhooks')]);
+): Promise<WebhookResponse> {
+  // The package is loaded when needed, because many gateways have no webhooks.
+  const { Client } = await import('undici');
+  const { path, headers: signature, body: sent } = await requestOf(url, notice);
   const client = new Client(url.origin, {
     connect: { lookup: lookupAmong(addresses), ...(ca !== undefined && { ca }) },
     autoSelectFamily: true,
@@ -81,25 +73,21 @@ async function post(
     maxHeaderSize: HEADERS_BYTES_MAX,
   });
   try {
-    const { statusCode, body } = await client.request({
+    const { statusCode, headers, body } = await client.request({
       method: 'POST',
-      path: url.pathname + url.search,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': `faregate/${programVersion()}`,
-        'webhook-id': noticeId,
-        'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
-        'webhook-signature': new Webhook(secret).sign(noticeId, at, payload),
-      },
-      body: payload,
+      path,
+      headers: { 'content-type': 'application/json', 'user-agent': `faregate/${programVersion()}`, ...signature },
+      body: sent,
       signal,
     });
-    // Errors of the body are ignored: the status alone determines the result.
+    // Errors of the body are ignored: without it, a messenger has not accepted the message.
     body.on('error', () => undefined);
+    const chunks: Buffer[] = [];
     let readBytes = 0;
     const tooLong = setTimeout(() => body.destroy(), BODY_MS);
     try {
       for await (const chunk of body) {
+        chunks.push(chunk as Buffer);
         readBytes += (chunk as Buffer).length;
         if (readBytes > BODY_BYTES_MAX) break;
       }
@@ -107,10 +95,29 @@ async function post(
     } finally {
       clearTimeout(tooLong);
     }
-    return statusCode;
+    const retryAfter = headers['retry-after'];
+    return {
+      status: statusCode,
+      retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
+      text: Buffer.concat(chunks).toString(),
+    };
   } finally {
     void client.destroy().catch(() => undefined);
   }
+}
+
+async function requestOf(url: URL, { form, noticeId, secret, payload, at }: OutgoingNotice) {
+  if (form !== 'faregate') return { ...MESSENGERS[form].requestOf({ url, secret, text: payload, at }), headers: {} };
+  const { Webhook } = await import('standardwebhooks');
+  return {
+    path: url.pathname + url.search,
+    headers: {
+      'webhook-id': noticeId,
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+      'webhook-signature': new Webhook(secret).sign(noticeId, at, payload),
+    },
+    body: payload,
+  };
 }
 
 function resultOf(status: number): SendResult {
@@ -119,11 +126,6 @@ function resultOf(status: number): SendResult {
   if (status >= 300 && status < 400)
     return failed(status, `The receiver redirects (${status}); redirects are not followed.`);
   return failed(status, `The receiver responded with status ${status}.`);
-}
-
-/** A failure after which the attempt can be repeated. */
-export function failed(status: number | null, error: string): SendResult & { readonly outcome: 'failed' } {
-  return { outcome: 'failed', status, error, isFinal: false, isGone: false };
 }
 
 function describe(error: unknown): string {

@@ -3,7 +3,9 @@ import type { Ids } from '../lib/ids.ts';
 import type { AddressRanges } from '../lib/ip-address.ts';
 import { parseTarget } from '../lib/outgoing/target.ts';
 import type { EndpointChange, EndpointStore, InsertedEndpoint, Redelivery, WebhookEndpoint } from './endpoint-store.ts';
+import { type Form, MESSENGERS } from './messengers.ts';
 import type { NoticeKind } from './notice.ts';
+import type { NoticeLanguage } from './notice-words.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
 export const ACCOUNT_ENDPOINTS_MAX = 5;
@@ -14,6 +16,10 @@ const SECRET_BYTES = 32;
 interface AskedEndpoint {
   readonly accountId: string | null;
   readonly url: string;
+  readonly form: Form;
+  /** Secret of a messenger's robot; `null`: it has none, or the form has a generated secret. */
+  readonly secret: string | null;
+  readonly language: NoticeLanguage | null;
   readonly events: readonly NoticeKind[] | null;
   readonly idempotencyKey: string | null;
 }
@@ -33,18 +39,27 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
 export function createWebhooks(dependencies: WebhooksDependencies) {
   const { store, thresholds, allowed, clock, ids, randomBytes, onQueued } = dependencies;
   const now = (): Date => new Date(clock.nowMs());
+
+  /** @throws TargetRefusedError */
+  function checkedUrl(form: Form, text: string): string {
+    const url = parseTarget(text, allowed());
+    if (form !== 'faregate') MESSENGERS[form].check?.(url);
+    return url.href;
+  }
+
   return {
     ...store,
     ...thresholds,
-    create: ({ accountId, url, events, idempotencyKey }: AskedEndpoint): Promise<InsertedEndpoint> => {
-      const { href } = parseTarget(url, allowed());
+    create: ({ url, secret: given, ...asked }: AskedEndpoint): Promise<InsertedEndpoint> => {
+      const href = checkedUrl(asked.form, url);
       const id = ids.next('whk');
-      const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
-      const countMax = accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
-      return store.insert({ id, accountId, url: href, events, secret, idempotencyKey, at: now() }, countMax);
+      const secret =
+        asked.form === 'faregate' ? `whsec_${randomBytes(SECRET_BYTES).toString('base64')}` : (given ?? '');
+      const countMax = asked.accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX;
+      return store.insert({ ...asked, id, url: href, secret, at: now() }, countMax);
     },
-    async update(id: string, change: EndpointChange): Promise<WebhookEndpoint | null> {
-      const url = change.url === undefined ? undefined : parseTarget(change.url, allowed()).href;
+    async update(id: string, form: Form, change: EndpointChange): Promise<WebhookEndpoint | null> {
+      const url = change.url === undefined ? undefined : checkedUrl(form, change.url);
       const endpoint = await store.update(id, { ...change, url }, now());
       if (change.status === 'active') onQueued();
       return endpoint;

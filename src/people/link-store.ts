@@ -235,6 +235,14 @@ export function createLinkStore(database: DirectoryPool) {
         await transaction.query(insertLink, valuesOf(link, kind, userId, null));
         return null;
       }),
+    /** Creates a link to replace the password of a user. Returns `false` if the user may not have one, or has another address by now. */
+    insertReset: (userId: string, email: string, link: NewLink) =>
+      database.transaction(async (transaction) => {
+        const user = await lockActive(transaction, userId);
+        if (user === null || !user.hasPassword || user.email !== email) return false;
+        await transaction.query(insertLink, valuesOf(link, 'reset', userId, null));
+        return true;
+      }),
     insertInvitation: (invitation: NewInvitation): Promise<InvitationsLimit | null> =>
       database.transaction(async (transaction) => {
         await transaction.query(lockAccount, [invitation.accountId]);

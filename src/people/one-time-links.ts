@@ -26,17 +26,23 @@ export interface OneTimeLink {
   readonly createdBy: string;
 }
 
-/** Delivers a link. A failure does no harm, because the response to the creator contains the link, too. */
-export type DeliverLink = (link: OneTimeLink) => void;
+/**
+ * Delivers a link by mail. Returns whether a mail is being sent. A failure does no harm, because the response to the creator contains the
+ * link, too.
+ */
+export type DeliverLink = (link: OneTimeLink) => boolean;
+
+/** A link that its creator gets, and the address to which it is mailed, too; `null`: the creator passes it on. */
+export type ShownLink = OneTimeLink & { readonly mailedTo: string | null };
 
 /**
  * Counts a mail that an account causes (`null`: an operator). Returns 0 if the mail may be sent, otherwise the milliseconds to wait. Counts
  * nothing if mail is not configured.
  */
-export type CountMail = (accountId: string | null, email: string) => Promise<number>;
+export type CountMail = (accountId: string | null, email: string, kind?: 'link' | 'reset') => Promise<number>;
 
 interface OneTimeLinksDependencies {
-  readonly links: Pick<LinkStore, 'insertForUser' | 'insertInvitation'>;
+  readonly links: Pick<LinkStore, 'insertForUser' | 'insertReset' | 'insertInvitation'>;
   readonly baseUrl: () => string;
   readonly deliverLink: DeliverLink;
   readonly countMail: CountMail;
@@ -92,7 +98,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       { id, email, name, hasPassword }: LinkedUser,
       by: Actor,
       isNew: boolean,
-    ): Promise<OneTimeLink | GrantRefusal | 'suspended'> {
+    ): Promise<ShownLink | GrantRefusal | 'suspended'> {
       const kind = hasPassword ? 'reset' : 'first_sign_in';
       const { stored, url } = begin(kind, by);
       const { createdBy } = stored;
@@ -101,13 +107,26 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       if (refusal !== null) return refusal;
       const link = { kind, url, expiresAt: stored.expiresAt, email, name, accountName: null, createdBy } as const;
       // If the limit is reached, no mail is sent: the response to the creator contains the link, too.
-      if (email !== null && (await countMail(null, email)) === 0) deliverLink(link);
+      const isMailed = email !== null && (await countMail(null, email)) === 0 && deliverLink(link);
+      return { ...link, mailedTo: isMailed ? email : null };
+    },
+    /**
+     * Creates a link for a user who forgot the password, and mails it. Earlier links stay valid: whoever knows the name could end them
+     * otherwise. Returns `null` if the user cannot have one, or got too many.
+     */
+    async resetByMail({ id, email }: { readonly id: string; readonly email: string }): Promise<OneTimeLink | null> {
+      if ((await countMail(null, email, 'reset')) > 0) return null;
+      const { stored, url } = begin('reset', { kind: 'visitor' });
+      if (!(await links.insertReset(id, email, stored))) return null;
+      const { createdBy, expiresAt } = stored;
+      const link = { kind: 'reset', url, expiresAt, email, name: null, accountName: null, createdBy } as const;
+      deliverLink(link);
       return link;
     },
     async invite(
       { accountId, accountName, email, role }: AskedInvitation,
       by: Actor,
-    ): Promise<(OneTimeLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }> {
+    ): Promise<(ShownLink & { readonly id: string }) | InvitationsLimit | { readonly mailWaitMs: number }> {
       const mailWaitMs = email === null ? 0 : await countMail(accountId, email);
       if (mailWaitMs > 0) return { mailWaitMs };
       const { stored, url } = begin('invitation', by);
@@ -115,8 +134,7 @@ export function createOneTimeLinks(dependencies: OneTimeLinksDependencies) {
       if (limit !== null) return limit;
       const { id, createdBy, expiresAt } = stored;
       const link = { kind: 'invitation', url, expiresAt, email, name: null, accountName, createdBy } as const;
-      deliverLink(link);
-      return { id, ...link };
+      return { id, ...link, mailedTo: deliverLink(link) ? email : null };
     },
   };
 }

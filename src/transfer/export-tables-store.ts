@@ -120,6 +120,7 @@ export const WHOLE_TABLES = {
   user_identities: read('user_identities', 't.id'),
   changes: read('changes', 't.id'),
   webhook_endpoints: read('webhook_endpoints', 't.id'),
+  invoice_requests: read('invoice_requests', 't.id'),
   vouchers: read('vouchers', 't.code_hash'),
   voucher_batches: read('voucher_batches', 't.id'),
 } as const satisfies Partial<Record<ExportedTable, Statement>>;

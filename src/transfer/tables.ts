@@ -37,6 +37,7 @@ export const EXPORTED_TABLES = [
   'user_identities',
   'changes',
   'webhook_endpoints',
+  'invoice_requests',
   'notice_states',
   'voucher_batches',
   'vouchers',

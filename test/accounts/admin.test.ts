@@ -286,6 +286,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
       groupId: null,
       allowedModels: null,
       membersSeeBalance: true,
+      buyer: null,
       createdAt: NOON,
     });
     const full = await g.admin('POST', '/accounts', {
@@ -626,6 +627,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: formatYuan(-9_500_000_001n - callCost),
         callId: null,
         memo: '退款',
+        reference: null,
         createdAt: after,
       },
       {
@@ -635,6 +637,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: formatYuan(10_499_999_999n - callCost),
         callId: record.id,
         memo: null,
+        reference: null,
         createdAt: after,
       },
       {
@@ -644,6 +647,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: '10.499999999',
         callId: null,
         memo: 'rounding',
+        reference: null,
         createdAt: new Date(clock.nowMs() - 1).toISOString(),
       },
       {
@@ -653,6 +657,7 @@ describe(`the ledger of an account`, { timeout: 60_000 }, () => {
         balanceAfterYuan: '10.5',
         callId: null,
         memo: 'invoice 7',
+        reference: null,
         createdAt: new Date(clock.nowMs() - 1_001).toISOString(),
       },
     ]);

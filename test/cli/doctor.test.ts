@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,12 +9,14 @@ import { createSealedSecretsStore } from '../../src/config/sealed-secrets/sealed
 import { readSealingKeys } from '../../src/config/sealed-secrets/sealing-keys.ts';
 import { createSecrets } from '../../src/config/sealed-secrets/secrets.ts';
 import { acquireDataDir, announceGateway } from '../../src/db/data-dir.ts';
+import { CERTIFICATE } from '../support/certificate.ts';
 import { runCommand } from '../support/command.ts';
 import { createBareDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { inOneDatabase } from '../support/in-one-database.ts';
 import { placeLocal } from '../support/local-database.ts';
 import { listenOnLoopback } from '../support/loopback.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { temporaryDirectory } from '../support/process.ts';
 
 const directory = temporaryDirectory();
@@ -61,6 +63,36 @@ describe('faregate doctor', () => {
     }
     const text = await runCommand(['doctor'], { FAREGATE_DATA_DIR: dataDir, PORT: '0' });
     assert.match(text.stdout, /^ok {7}schema {12}all \d+ migrations are applied$/m);
+  });
+
+  it('says whether mail is set up and, on request, whether the server accepts connection and sign-in', async () => {
+    const mails = await startMailServer();
+    after(mails.close);
+    const port = await listen((_request, response) => void response.writeHead(401).end());
+    const write = (name: string, smtp: string): string => {
+      const file = writeConfig(name, provider('acme', port));
+      appendFileSync(file, `mail: { smtp: { host: localhost, ${smtp} }, from: gateway@example.com }\n`);
+      return file;
+    };
+    const variables = { DATABASE_URL: server.url };
+    const none = await examine(variables, '--config', writeConfig('no-mail.yaml', provider('acme', port)), '--mail');
+    assert.match(none.of('mail')!.detail, /^not configured/);
+    const ca = JSON.stringify(CERTIFICATE);
+    const signIn = `port: ${mails.port}, user: gateway, ca: ${ca}`;
+    const file = write('mail.yaml', `${signIn}, password: mail-password`);
+    assert.match((await examine(variables, '--config', file)).of('mail')!.detail, /faregate doctor --mail/);
+    const checked = await examine(variables, '--config', file, '--mail');
+    assert.deepEqual(checked.of('mail'), {
+      check: 'mail',
+      state: 'ok',
+      detail: `localhost:${mails.port} accepts the connection and the sign-in`,
+    });
+    const refused = await examine(variables, '--config', write('wrong.yaml', `${signIn}, password: not-it`), '--mail');
+    assert.equal(refused.code, 1);
+    assert.match(refused.of('mail')!.detail, /refuses the sign-in \(EAUTH, 535\)/);
+    const gone = write('gone.yaml', `port: ${await freePort()}, tls: none`);
+    assert.match((await examine(variables, '--config', gone, '--mail')).of('mail')!.detail, /cannot be used/);
+    assert.equal(mails.received.length, 0);
   });
 
   it('fails if the admin token is a placeholder, and warns of other placeholders', async () => {

@@ -271,6 +271,12 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(csv, /^closing,/m);
   });
 
+  it('tops up with a reference, and lists requests for invoices', async () => {
+    const [topUp, list] = scriptsOf('invoices') as [string, string];
+    assert.match(await shell(topUp), /bank transfer 2026-0042/);
+    assert.match(await shell(list), /There are no such requests/);
+  });
+
   it('rotates a key without a failed call', async () => {
     const [exchange, tryIt] = scriptsOf('rotate-a-provider-key') as [string, string];
     accepted = [OLD_KEY, NEW_KEY];

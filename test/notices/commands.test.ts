@@ -46,6 +46,23 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
     assert.match(await done('webhook', 'list'), /There are no webhook endpoints/);
   });
 
+  it('create an endpoint of a messenger, whose address is not shown', async () => {
+    receiver.respond = (response) => void response.end('{"errcode":0}');
+    const url = `${receiver.url}?access_token=robot-path-secret`;
+    const made = await done('webhook', 'create', url, '--form', 'dingtalk', '--secret', 'SEC1', '--language', 'zh');
+    const [id] = /whk_[0-9a-z]+/.exec(made)!;
+    assert.match(made, /^Created whk_/);
+    const listed = await done('webhook', 'list');
+    assert.match(listed, /dingtalk/);
+    assert.doesNotMatch(made + listed, /path-secret|SEC1/);
+    receiver.received.length = 0;
+    await done('webhook', 'test', id!);
+    await until(() => receiver.received.length === 1);
+    assert.match(receiver.received[0]!.body.text.content, /测试/);
+    assert.match(receiver.received[0]!.path, /&sign=/);
+    await done('webhook', 'delete', id!);
+  });
+
   it('report an invalid address, also as JSON', async () => {
     const { code, stdout } = await run('--json', 'webhook', 'create', 'https://10.0.0.1/');
     assert.equal(code, 2);
@@ -55,7 +72,7 @@ describe('the commands of webhooks', { timeout: 60_000 }, () => {
 
   it('show and set the threshold of an account', async () => {
     const { id } = await g.createAccount();
-    assert.match(await done('webhook', 'low-balance', id), /threshold\s+default/);
+    assert.match(await done('webhook', 'low-balance', id), /threshold\s+default\n.*\n.*no mail server/);
     assert.match(await done('webhook', 'low-balance', id, '50'), /threshold\s+50/);
     assert.match(await done('webhook', 'low-balance', id, 'default'), /threshold\s+default/);
   });

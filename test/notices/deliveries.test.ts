@@ -20,6 +20,7 @@ import { observeDatabase } from '../support/observed-database.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
 import { sql } from '../support/sql.ts';
 import { until } from '../support/until.ts';
+import { NO_TERMS } from './told-accounts.ts';
 
 /** Deliveries: none is lost, none is sent twice after it was accepted, and no receiver delays another one. */
 
@@ -63,6 +64,8 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
       id: ids.next('whk'),
       accountId: null,
       url,
+      form: 'faregate' as const,
+      language: null,
       events: null,
       secret: SECRET,
       idempotencyKey: null,
@@ -78,6 +81,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
       store,
       sendWebhook: createWebhookSender({ allowed: () => loopback, resolve: resolveByName }),
       sendMail: () => null,
+      messageTerms: () => ({ language: 'en', consoleUrl: 'https://gateway.example' }),
       countMail: async () => 0,
       clock,
       ids,
@@ -256,11 +260,12 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
       lastError: 'late',
       atMs: clock.nowMs(),
       leasedUntilMs: clock.nowMs(),
+      restsUntilMs: null,
       goneReason: null,
       failingLimit: { sinceMs: 0, reason: '' },
     };
     assert.equal(await store.record(late!, failure), false);
-    await store.release(late!, clock.nowMs(), () => 0);
+    await store.release(late!, clock.nowMs(), 0, () => 0);
     const [delivery] = await deliveriesOf(endpoint);
     assert.deepEqual([delivery!.status, delivery!.attempts, delivery!.lastError], ['delivered', 1, null]);
   });
@@ -319,8 +324,7 @@ describe(`deliveries of notices`, { timeout: 120_000 }, () => {
 select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) from generate_series(1, 3) row`);
     const left: number[] = [];
     const { noticeChanges } = createAccountNoticeStore(stored.database);
-    const nothing = { notices: [], states: [], cleared: [] };
-    while ((await noticeChanges(() => nothing, newNotices())) === 'more') {
+    while ((await noticeChanges(NO_TERMS, newNotices())) === 'more') {
       left.push((await queue('select from account_changes')).length);
     }
     assert.deepEqual(left, [103, 1, 0]);
@@ -374,6 +378,7 @@ select array(select 'acct_' || row || '_' || n from generate_series(1, 600) n) f
           lastError: null,
           atMs: nowMs,
           leasedUntilMs: nowMs + MINUTE_MS,
+          restsUntilMs: null,
           goneReason: null,
           failingLimit: { sinceMs: 0, reason: '' },
         });

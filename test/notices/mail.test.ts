@@ -45,7 +45,7 @@ describe('a mail', { timeout: 60_000 }, () => {
   });
 
   it('is sent over TLS after signing in, with a constant message id and without injected headers', async () => {
-    const send = createMailSender(terms());
+    const send = createMailSender(terms(), 'en', null);
     for (let i = 0; i < 2; i++) {
       assert.deepEqual(await send({ notice, to: 'lin@people.example' }, going()), {
         outcome: 'delivered',
@@ -65,7 +65,7 @@ describe('a mail', { timeout: 60_000 }, () => {
   });
 
   it('is retried after a temporary failure, but not for an unknown address', async () => {
-    const send = createMailSender(terms());
+    const send = createMailSender(terms(), 'en', null);
     const finals: unknown[] = [];
     for (const code of [450, 550]) {
       server.refused.set('lin@people.example', code);
@@ -86,7 +86,7 @@ describe('a mail', { timeout: 60_000 }, () => {
   for (const [what, given] of Object.entries(failing)) {
     it(`fails with ${what}, without revealing secrets`, async () => {
       const { ca, ...rest } = terms(given);
-      const sender = createMailSender(ca === '' ? rest : { ...rest, ...(ca !== undefined && { ca }) });
+      const sender = createMailSender(ca === '' ? rest : { ...rest, ...(ca !== undefined && { ca }) }, 'en', null);
       const result = await sender({ notice, to: 'lin@people.example' }, going());
       assert.equal(result.outcome, 'failed');
       assert.doesNotMatch(JSON.stringify(result), /wrong|mail-password|lin@/);

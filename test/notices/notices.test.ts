@@ -92,7 +92,7 @@ describe(`notices of a gateway`, { timeout: 120_000 }, () => {
   it('use the account’s own threshold', async () => {
     const account = await g.createAccount({ balanceYuan: '50' });
     const path = `/accounts/${account.id}/low-balance`;
-    const asked = { accountId: account.id, thresholdYuan: null, defaultThresholdYuan: '1' };
+    const asked = { accountId: account.id, thresholdYuan: null, defaultThresholdYuan: '1', hasMail: false };
     assert.deepEqual((await g.admin('GET', path)).body, asked);
     assert.deepEqual((await g.admin('PUT', path, { thresholdYuan: '60' })).body, { ...asked, thresholdYuan: '60' });
     const [notice] = await received('balance.low', 1);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { AddressRanges, parseAddressRange } from '../../src/lib/ip-address.ts';
 import type { Resolve } from '../../src/lib/outgoing/target.ts';
-import { createWebhookSender, type SendResult } from '../../src/notices/webhook-sender.ts';
+import type { SendResult } from '../../src/notices/send-result.ts';
+import { createWebhookSender } from '../../src/notices/webhook-sender.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
 import { type Receiver, startReceiver, status, verify } from '../support/receiver.ts';
 import { startRawServer } from '../support/upstream.ts';
@@ -26,7 +27,8 @@ function send(url: string, given: Given = {}): Promise<SendResult> {
   const { allow = LOOPBACK, resolve = nowhere, deadlineMs = 5_000, ca, signal = new AbortController().signal } = given;
   const allowed = new AddressRanges(allow.map((text) => parseAddressRange(text)!));
   const sender = createWebhookSender({ allowed: () => allowed, resolve, deadlineMs, ...(ca !== undefined && { ca }) });
-  const notice = { noticeId: 'ntc_1', url, secret: SECRET, payload: '{"type":"webhook.test"}', at: new Date() };
+  const form = 'faregate' as const;
+  const notice = { noticeId: 'ntc_1', form, url, secret: SECRET, payload: '{"type":"webhook.test"}', at: new Date() };
   return sender(notice, signal);
 }
 

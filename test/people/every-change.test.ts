@@ -61,7 +61,7 @@ describe('the responses of both APIs', () => {
         responseSchema === null ? [] : namesOfSigners(z.toJSONSchema(responseSchema)),
       ),
     );
-    assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy']);
+    assert.deepEqual([...new Set(shown)].sort(), ['by', 'createdBy', 'redeemedBy', 'requestedBy']);
   });
 });
 
@@ -94,6 +94,7 @@ describe('the row of a change', () => {
     g.provider.respond = chatResponse();
     accountId = (await g.createAccount()).id;
     owner = await createPerson(g, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
+    await done(await own('PATCH', '/account', { buyer: { companyName: 'Lantern Ltd' } }));
   });
   after(() => g.stop());
 
@@ -128,6 +129,10 @@ describe('the row of a change', () => {
   const person = () => createPerson(g, { name: name('Lin'), memberships: [{ accountId, role: 'member' }] });
   const batch = (headers?: Record<string, string>) =>
     admin('POST', '/vouchers', { name: name('fair'), count: 1, amountYuan: '1' }, headers);
+
+  const topUp = async (): Promise<string> =>
+    (await done(await admin('POST', `/accounts/${accountId}/top-ups`, { amountYuan: '1' }))).body.entryId;
+  const invoiceRequest = async () => idOf(own('POST', '/invoice-requests', { entryIds: [await topUp()] }));
 
   async function chargedCall(): Promise<string> {
     const paying = await g.createAccount();
@@ -299,6 +304,15 @@ describe('the row of a change', () => {
         return { response: { status, body: null }, id: null };
       },
     },
+    'admin POST /invoice-requests/:id/issue': of('alters', invoiceRequest, (id) =>
+      admin('POST', `/invoice-requests/${id}/issue`, { invoiceNumber: 'INV-1' }),
+    ),
+    'admin POST /invoice-requests/:id/refuse': of('alters', invoiceRequest, (id) =>
+      admin('POST', `/invoice-requests/${id}/refuse`, { note: 'not paid' }),
+    ),
+    'account POST /invoice-requests': makes(async () =>
+      own('POST', '/invoice-requests', { entryIds: [await topUp()] }),
+    ),
     'account PATCH /account': ofOwn('alters', () => own('PATCH', '/account', { name: name('Acme') })),
     'account POST /keys': makes(() => own('POST', '/keys', { name: name('ci') })),
     'account PATCH /keys/:id': of('alters', key, (id) => own('PATCH', `/keys/${id}`, { dailyCalls: 3 })),

@@ -25,6 +25,7 @@ export const NOTIFIED_ELSEWHERE = [
   'database imported',
   'people GET /oidc/:id/callback, a link',
   'people GET /oidc/:id/callback, an identity',
+  'people POST /password-resets',
 ] as const;
 
 const ROW = /^\| (?<change>[^|]+) \| (?<en>[^|]+) \| (?<zh>[^|]+) \|$/;

@@ -21,10 +21,11 @@ export interface Scene {
   readonly lin: Owned;
   readonly mo: Owned;
   readonly other: Owned;
-  /** Of the other account: a member, an invitation and a webhook endpoint. */
+  /** Of the other account: a member, an invitation, a webhook endpoint and a top-up. */
   readonly otherUserId: string;
   readonly otherInvitationId: string;
   readonly otherWebhookId: string;
+  readonly otherTopUpId: string;
   readonly headers: Readonly<Record<RoleName, Record<string, string>>>;
 }
 
@@ -114,6 +115,7 @@ export async function peopleOfWalk(g: TestGateway): Promise<Scene> {
     otherUserId: otherMember.id,
     otherInvitationId: invitation.body.id,
     otherWebhookId: webhook.body.id,
+    otherTopUpId: `le_${otherAccount.id.replace('acct_', '')}_1`,
     lin: lin.owned,
     mo: mo.owned,
     other: other.owned,

@@ -26,6 +26,7 @@ const OTHERS: Readonly<Record<string, (scene: Scene) => { ofAccount: string; ofM
   '/members/:id': ({ otherUserId }) => ({ ofAccount: otherUserId, ofMember: otherUserId }),
   '/invitations/:id': ({ otherInvitationId }) => ({ ofAccount: otherInvitationId, ofMember: otherInvitationId }),
   // These belong to the account as a whole.
+  '/receipts/:id': ({ otherTopUpId }) => ({ ofAccount: otherTopUpId, ofMember: otherTopUpId }),
   '/webhooks/:id': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
   '/webhooks/:id/test': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),
   '/webhooks/:id/deliveries': ({ otherWebhookId }) => ({ ofAccount: otherWebhookId, ofMember: otherWebhookId }),

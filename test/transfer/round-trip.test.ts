@@ -108,6 +108,11 @@ describe('an export', { timeout: 300_000 }, () => {
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
     await g.gateway.notices.settle();
+    const paid = await g.admin('POST', `/accounts/${account.id}/top-ups`, { amountYuan: '2', reference: 'transfer 1' });
+    const buyer = { companyName: 'Lantern Ltd', taxNumber: '91310000X' };
+    assert.equal((await g.admin('PATCH', `/accounts/${account.id}`, { buyer })).status, 200);
+    const asked = { entryIds: [paid.body.entryId] };
+    assert.equal((await ask(g, 'POST', '/invoice-requests', asked, person.headers)).status, 201);
     const identities = createIdentityStore(source.database.pool('admin'));
     const identity = { id: 'idn_1', issuer: 'https://login.example', subject: 'lin' };
     assert.equal(await identities.add(person.id, identity, new Date()), null);

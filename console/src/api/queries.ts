@@ -179,4 +179,4 @@ export function useChosenAccount() {
 }
 
 /** Endpoints of the user, which belong to no account. */
-const NOT_OF_AN_ACCOUNT = /\/(?:sessions?|password|user|links|oidc|identities)(?:\/|$)/;
+const NOT_OF_AN_ACCOUNT = /\/(?:sessions?|password|user|links|oidc|identities|password-resets)(?:\/|$)/;

@@ -1,14 +1,16 @@
 // Written by `npm run console:types` from /openapi.json. Do not change it by hand.
 
-export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly groupId: string | null; readonly allowedModels: readonly string[] | null; readonly membersSeeBalance: boolean; readonly createdAt: Instant };
+export type Account = { readonly id: string; readonly name: string; readonly email: string | null; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly statusReason: string | null; readonly statusChangedAt: Instant | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly groupId: string | null; readonly allowedModels: readonly string[] | null; readonly membersSeeBalance: boolean; readonly buyer: Buyer | null; readonly createdAt: Instant };
 
 export type AccountOfMember = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly timezone: string; readonly today: string; readonly role: 'member' };
 
-export type AccountOfOwner = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly email: string | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly membersSeeBalance: boolean; readonly timezone: string; readonly today: string; readonly role: 'owner'; readonly dailySpendCapInForceYuan: Yuan | null };
+export type AccountOfOwner = { readonly id: string; readonly name: string; readonly verified: boolean; readonly status: 'active' | 'suspended'; readonly createdAt: Instant; readonly email: string | null; readonly balanceYuan: Yuan; readonly heldYuan: Yuan; readonly spentTodayYuan: Yuan; readonly dailySpendCapYuan: Yuan | null; readonly ownDailySpendCapYuan: Yuan | null; readonly priceFactorBasisPoints: number; readonly membersSeeBalance: boolean; readonly buyer: Buyer | null; readonly timezone: string; readonly today: string; readonly role: 'owner'; readonly dailySpendCapInForceYuan: Yuan | null };
 
 export type AdminToken = { readonly id: string; readonly name: string; readonly role: 'operator' | 'auditor' | null; readonly scopes: readonly 'export'[]; readonly prefix: string; readonly createdAt: Instant; readonly createdBy: string; readonly createdById: string | null; readonly madeByTokenId: string | null; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null };
 
 export type Audit = { readonly isSound: boolean; readonly invariants: readonly { readonly invariant: string; readonly breaches: readonly { readonly accountId: string; readonly detail: string }[] }[] };
+
+export type Buyer = { readonly companyName: string; readonly taxNumber: string | null; readonly address: string | null; readonly email: string | null };
 
 export type Call = { readonly id: string; readonly accountId: string; readonly accountName: string; readonly keyId: string; readonly groupId: string | null; readonly context: string; readonly operation: string; readonly model: string; readonly route: { readonly provider: string; readonly model: string }; readonly session: { readonly source: string; readonly route: { readonly provider: string; readonly model: string } } | null; readonly translation: { readonly to: string; readonly leftOut: readonly string[]; readonly added: readonly string[] } | null; readonly failedRoutes: readonly { readonly provider: string; readonly model: string; readonly error: string }[]; readonly isStream: boolean; readonly status: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved'; readonly httpStatus: number | null; readonly errorCode: string | null; readonly requestId: string; readonly clientRequestId: string | null; readonly usage: { readonly source: 'observed' | 'estimated'; readonly inputTokens: number; readonly cachedInputTokens: number; readonly cacheWriteTokens: number; readonly cacheWrite1hTokens: number; readonly imageInputTokens: number; readonly audioInputTokens: number; readonly citationTokens: number; readonly outputTokens: number; readonly reasoningTokens: number; readonly imageOutputTokens: number; readonly audioOutputTokens: number; readonly separateReasoningTokens: number; readonly images: number; readonly searchUnits: number; readonly webSearches: number; readonly webFetches: number; readonly fileSearches: number; readonly codeExecutions: number; readonly containers: number; readonly otherToolUses: number } | null; readonly excessUsage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly toolUses?: number | undefined; readonly images?: number | undefined } | null; readonly doubtedUsage: readonly ('input' | 'output' | 'searchUnits')[]; readonly innerModels: readonly ({ readonly name: string; readonly model: string; readonly inputTokens: number; readonly outputTokens: number; readonly chargeYuan: Yuan; readonly usage: { readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined } | null; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } | null })[]; readonly pricedBy: PricedBy | null; readonly unpriced: readonly string[]; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly priceFactorBasisPoints: number | null; readonly chargeYuan: Yuan | null; readonly refundedYuan: Yuan | null; readonly refunds: readonly ({ readonly entryId: string; readonly amountYuan: Yuan; readonly memo: string | null; readonly at: Instant })[]; readonly costYuan: Yuan | null; readonly reservedYuan: Yuan | null; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly resolution: { readonly action: 'charge' | 'count' | 'release'; readonly tokens?: number | undefined; readonly by: string | null; readonly byId: string | null; readonly via: 'admin_token' | 'command_line' | 'user'; readonly memo: string | null; readonly at: Instant } | null; readonly startedAt: Instant; readonly endedAt: Instant; readonly durationMs: number; readonly firstByteMs: number | null };
 
@@ -48,11 +50,13 @@ export type Instant = string;
 
 export type Invitation = { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant };
 
+export type InvoiceRequest = { readonly id: string; readonly accountId: string; readonly accountName: string | null; readonly month: string | null; readonly entryIds: readonly string[] | null; readonly amountYuan: Yuan; readonly buyer: Buyer; readonly state: 'open' | 'issued' | 'refused'; readonly requestedAt: Instant; readonly requestedBy: string; readonly requestedById: string | null; readonly closedAt: Instant | null; readonly closedBy: string | null; readonly closedById: string | null; readonly invoiceNumber: string | null; readonly note: string | null };
+
 export type Key = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly modelBudgets: { readonly [name: string]: { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null } }; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null; readonly usedByModel: { readonly [name: string]: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan } } };
 
 export type LatencyGroup = { readonly hour?: string | undefined; readonly day?: string | undefined; readonly model?: string | undefined; readonly provider?: string | undefined; readonly providerModel?: string | undefined; readonly attempts: number; readonly errors: number; readonly refused: number; readonly errorRatio: number | null; readonly durationMs: { readonly p50: number | null; readonly p95: number | null }; readonly firstByteMs: { readonly p50: number | null; readonly p95: number | null }; readonly outputTokens: number; readonly tokensPerSecond: number | null };
 
-export type LedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant };
+export type LedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly reference: string | null; readonly createdAt: Instant };
 
 export type LimitsInForce = { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } } };
 
@@ -66,7 +70,7 @@ export type NewVoucherBatch = { readonly id: string; readonly name: string; read
 
 export type OfferedPlan = { readonly id: string; readonly name: string; readonly fiveHourCalls: number; readonly weeklyCalls: number; readonly concurrency: number; readonly quotaTokens: number; readonly periodDays: number; readonly models: readonly string[]; readonly inputByteLimit: number; readonly outputTokenLimit: number };
 
-export type OneTimeLink = { readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+export type OneTimeLink = { readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
 
 export type OwnCall = { readonly id: string; readonly accountId: string; readonly keyId: string; readonly context: string; readonly operation: string; readonly model: string; readonly isStream: boolean; readonly status: 'succeeded' | 'failed' | 'aborted' | 'unresolved' | 'resolved'; readonly httpStatus: number | null; readonly errorCode: string | null; readonly requestId: string; readonly clientRequestId: string | null; readonly usage: { readonly source: 'observed' | 'estimated'; readonly inputTokens: number; readonly cachedInputTokens: number; readonly cacheWriteTokens: number; readonly cacheWrite1hTokens: number; readonly imageInputTokens: number; readonly audioInputTokens: number; readonly citationTokens: number; readonly outputTokens: number; readonly reasoningTokens: number; readonly imageOutputTokens: number; readonly audioOutputTokens: number; readonly separateReasoningTokens: number; readonly images: number; readonly searchUnits: number; readonly webSearches: number; readonly webFetches: number; readonly fileSearches: number; readonly codeExecutions: number; readonly containers: number; readonly otherToolUses: number } | null; readonly excessUsage: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly toolUses?: number | undefined; readonly images?: number | undefined } | null; readonly doubtedUsage: readonly ('input' | 'output' | 'searchUnits')[]; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly priceFactorBasisPoints: number | null; readonly chargeYuan: Yuan | null; readonly refundedYuan: Yuan | null; readonly heldYuan: Yuan | null; readonly heldTokens: number | null; readonly startedAt: Instant; readonly endedAt: Instant; readonly durationMs: number; readonly firstByteMs: number | null; readonly translation: { readonly to: string; readonly leftOut: readonly string[]; readonly added: readonly string[] } | null; readonly innerModels: readonly ({ readonly model: string; readonly inputTokens: number; readonly outputTokens: number; readonly chargeYuan: Yuan; readonly usage: { readonly inputTokens?: number | undefined; readonly cachedInputTokens?: number | undefined; readonly cacheWriteTokens?: number | undefined; readonly cacheWrite1hTokens?: number | undefined; readonly imageInputTokens?: number | undefined; readonly audioInputTokens?: number | undefined; readonly citationTokens?: number | undefined; readonly outputTokens?: number | undefined; readonly reasoningTokens?: number | undefined; readonly imageOutputTokens?: number | undefined; readonly audioOutputTokens?: number | undefined; readonly separateReasoningTokens?: number | undefined; readonly searchUnits?: number | undefined; readonly webSearches?: number | undefined; readonly webFetches?: number | undefined; readonly fileSearches?: number | undefined; readonly codeExecutions?: number | undefined; readonly containers?: number | undefined; readonly otherToolUses?: number | undefined; readonly serverToolUses?: number | undefined; readonly compactions?: number | undefined } | null; readonly pricedBy: PricedBy | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } | null })[]; readonly refunds: readonly { readonly entryId: string; readonly amountYuan: Yuan; readonly at: Instant }[]; readonly resolution: { readonly action: 'charge' | 'count' | 'release'; readonly tokens?: number | undefined; readonly at: Instant } | null };
 
@@ -74,9 +78,11 @@ export type OwnCallInFlight = { readonly id: string; readonly accountId: string;
 
 export type OwnCreatedKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly modelBudgets: { readonly [name: string]: { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null } }; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string };
 
+export type OwnInvoiceRequest = { readonly id: string; readonly month: string | null; readonly entryIds: readonly string[] | null; readonly amountYuan: Yuan; readonly buyer: Buyer; readonly state: 'open' | 'issued' | 'refused'; readonly requestedAt: Instant; readonly requestedBy: string; readonly requestedById: string | null; readonly closedAt: Instant | null; readonly invoiceNumber: string | null; readonly note: string | null };
+
 export type OwnKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly modelBudgets: { readonly [name: string]: { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null } }; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly used: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan; readonly dailyCalls: number } | null; readonly usedByModel: { readonly [name: string]: { readonly dailySpendYuan: Yuan; readonly weeklySpendYuan: Yuan; readonly monthlySpendYuan: Yuan; readonly totalSpendYuan: Yuan } } };
 
-export type OwnLedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly createdAt: Instant };
+export type OwnLedgerEntry = { readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly balanceAfterYuan: Yuan; readonly callId: string | null; readonly reference: string | null; readonly createdAt: Instant };
 
 export type OwnModel = { readonly id: string; readonly aliases: readonly string[]; readonly displayName: string; readonly operations: readonly string[]; readonly contextTokens: number | null; readonly outputTokens: number | null; readonly price: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly timeOfDay: { readonly timezone: string; readonly peakHours: readonly { readonly fromMinute: number; readonly toMinute: number }[]; readonly peak: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices }; readonly offPeak: { readonly rule: 'base' | 'peak' | 'off_peak' } & { readonly [name: string]: Yuan | Prices } } | null; readonly isInPlan: boolean };
 
@@ -84,7 +90,7 @@ export type OwnRefusal = { readonly id: string; readonly at: Instant; readonly c
 
 export type OwnReplacementKey = { readonly id: string; readonly accountId: string; readonly name: string | null; readonly prefix: string; readonly createdAt: Instant; readonly expiresAt: Instant | null; readonly revokedAt: Instant | null; readonly lastUsedAt: Instant | null; readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null; readonly dailyCalls: number | null; readonly concurrency: number | null; readonly modelBudgets: { readonly [name: string]: { readonly dailySpendCapYuan: Yuan | null; readonly weeklySpendCapYuan: Yuan | null; readonly monthlySpendCapYuan: Yuan | null; readonly totalSpendCapYuan: Yuan | null } }; readonly allowedModels: readonly string[] | null; readonly allowedNetworks: readonly string[] | null; readonly scopes: readonly ('calls' | 'account')[]; readonly userId: string | null; readonly formerUserName: string | null; readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null; readonly modelLimits: { readonly [name: string]: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null } }; readonly key: string; readonly replaces: { readonly id: string; readonly validUntil: Instant } };
 
-export type OwnStatement = { readonly accountId: string; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly areEntriesCut: boolean; readonly completeUntil: Instant | null; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly createdAt: Instant })[]; readonly models: readonly OwnUsageGroup[] };
+export type OwnStatement = { readonly accountId: string; readonly accountName: string; readonly seller: Seller | null; readonly buyer: Buyer | null; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly areEntriesCut: boolean; readonly completeUntil: Instant | null; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly reference: string | null; readonly createdAt: Instant })[]; readonly models: readonly OwnUsageGroup[] };
 
 export type OwnSubscription = { readonly id: string; readonly accountId: string; readonly planId: string; readonly planName: string | null; readonly status: 'active' | 'scheduled' | 'expired' | 'canceled'; readonly startsAt: Instant; readonly endsAt: Instant; readonly canceledAt: Instant | null; readonly createdAt: Instant };
 
@@ -112,6 +118,8 @@ export type ProviderPreset = { readonly name: string; readonly title: string; re
 
 export type ProviderTest = { readonly provider: string; readonly operation: string; readonly model: string | null; readonly providerModel: string; readonly priceRule: string | null; readonly results: readonly ({ readonly credential: string; readonly status: 'succeeded' | 'failed'; readonly httpStatus: number | null; readonly durationMs: number; readonly firstByteMs: number | null; readonly message: string | null; readonly usage: { readonly [name: string]: number } | null; readonly chargeYuan: Yuan | null })[] };
 
+export type Receipt = { readonly number: string; readonly accountId: string; readonly accountName: string; readonly seller: Seller | null; readonly buyer: Buyer | null; readonly amountYuan: Yuan; readonly reference: string | null; readonly createdAt: Instant; readonly timezone: string };
+
 export type Refund = { readonly entryId: string; readonly callId: string; readonly amountYuan: Yuan; readonly refundedYuan: Yuan; readonly chargeYuan: Yuan; readonly balanceYuan: Yuan };
 
 export type Refusal = { readonly id: string; readonly at: Instant; readonly count: number; readonly accountId: string | null; readonly accountName: string | null; readonly keyId: string | null; readonly keyName: string | null; readonly clientRequestId: string | null; readonly clientAddress: string | null; readonly method: string | null; readonly path: string | null; readonly operation: string | null; readonly model: string | null; readonly status: number | null; readonly code: string; readonly message: string | null; readonly param: string | null };
@@ -126,13 +134,17 @@ export type Route = { readonly model: string; readonly provider: string; readonl
 
 export type SealedSecret = { readonly name: string; readonly status: 'current_key' | 'earlier_key' | 'unreadable'; readonly providers: readonly string[]; readonly createdAt: Instant; readonly changedAt: Instant; readonly by: string; readonly byId: string | null };
 
+export type Seller = { readonly name: string; readonly taxNumber: string | null; readonly address: string | null; readonly logo: string | null };
+
 export type Session = { readonly id: string; readonly isThisOne: boolean; readonly createdAt: Instant; readonly lastSeenAt: Instant; readonly expiresAt: Instant; readonly clientAddress: string | null; readonly userAgent: string | null };
 
-export type Statement = { readonly accountId: string; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly createdAt: Instant })[]; readonly areEntriesCut: boolean; readonly models: readonly UsageGroup[]; readonly completeUntil: Instant | null };
+export type Statement = { readonly accountId: string; readonly accountName: string; readonly seller: Seller | null; readonly buyer: Buyer | null; readonly month: string; readonly timezone: string; readonly from: Instant; readonly to: Instant; readonly isOver: boolean; readonly openingYuan: Yuan; readonly closingYuan: Yuan; readonly kinds: readonly ({ readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly entries: number; readonly amountYuan: Yuan })[]; readonly entries: readonly ({ readonly id: string; readonly kind: 'top_up' | 'charge' | 'refund' | 'adjustment'; readonly amountYuan: Yuan; readonly callId: string | null; readonly memo: string | null; readonly reference: string | null; readonly createdAt: Instant })[]; readonly areEntriesCut: boolean; readonly models: readonly UsageGroup[]; readonly completeUntil: Instant | null };
 
 export type Subscription = { readonly id: string; readonly accountId: string; readonly planId: string; readonly planName: string | null; readonly status: 'active' | 'scheduled' | 'expired' | 'canceled'; readonly startsAt: Instant; readonly endsAt: Instant; readonly canceledAt: Instant | null; readonly createdAt: Instant };
 
 export type UsageGroup = { readonly accountId?: string | null | undefined; readonly keyId?: string | null | undefined; readonly groupId?: string | null | undefined; readonly month?: string | null | undefined; readonly day?: string | null | undefined; readonly model?: string | null | undefined; readonly provider?: string | null | undefined; readonly status?: string | null | undefined; readonly context?: string | null | undefined; readonly accountName?: string | null | undefined; readonly keyName?: string | null | undefined; readonly keyPrefix?: string | null | undefined; readonly calls: number; readonly chargeYuan: Yuan; readonly refundYuan: Yuan; readonly netChargeYuan: Yuan; readonly planRevenueYuan: Yuan | null; readonly costYuan: Yuan; readonly planCostYuan: Yuan; readonly marginYuan: Yuan | null; readonly balanceMarginYuan: Yuan | null; readonly planMarginYuan: Yuan | null; readonly marginBasisPoints: number | null; readonly balanceMarginBasisPoints: number | null; readonly planMarginBasisPoints: number | null; readonly costedNetChargeYuan: Yuan; readonly costedMarginYuan: Yuan; readonly costedMarginBasisPoints: number | null; readonly callsWithoutCost: number; readonly heldYuan: Yuan; readonly usage: { readonly [name: string]: number } };
+
+export type UsedBudget = { readonly scope: 'key' | 'member'; readonly ownerId: string; readonly name: string; readonly prefix: string | null; readonly model: string | null; readonly period: 'day' | 'week' | 'month' | 'total'; readonly usedYuan: Yuan; readonly limitYuan: Yuan; readonly percent: number; readonly resetsAt: Instant | null };
 
 export type User = { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null };
 
@@ -140,9 +152,9 @@ export type VoucherBatch = { readonly id: string; readonly name: string; readonl
 
 export type VoucherRedemption = { readonly id: string; readonly accountId: string; readonly codeEnd: string; readonly kind: 'value' | 'plan'; readonly amountYuan: Yuan | null; readonly planId: string | null; readonly redeemedAt: Instant; readonly entryId: string | null; readonly subscriptionId: string | null; readonly subscriptionEndsAt: Instant | null; readonly accountName: string; readonly batchId: string; readonly redeemedBy: string; readonly redeemedById: string | null };
 
-export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
+export type WebhookDelivery = { readonly noticeId: string; readonly event: 'balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested' | 'webhook.test'; readonly at: Instant; readonly status: 'pending' | 'delivered' | 'failed'; readonly attempts: number; readonly nextAttemptAt: Instant | null; readonly lastAttemptAt: Instant | null; readonly lastStatus: number | null; readonly lastError: string | null };
 
-export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
+export type WebhookEndpoint = { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant };
 
 export type WhoAmI = { readonly sessionId: string; readonly user: { readonly id: string; readonly email: string | null; readonly name: string; readonly hasPassword: boolean }; readonly operatorRole: 'operator' | 'auditor' | null; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly billingTimezone: string };
 
@@ -156,11 +168,11 @@ export interface Endpoints {
     body: null;
     response: AccountOfOwner | AccountOfMember;
   };
-  /** Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance. */
+  /** Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, or whether members see the balance. */
   'PATCH /account/v1/account': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
-    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined; readonly membersSeeBalance?: boolean | undefined };
+    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly ownDailySpendCapYuan?: string | null | undefined; readonly membersSeeBalance?: boolean | undefined; readonly buyer?: { readonly companyName: string; readonly taxNumber?: string | null | undefined; readonly address?: string | null | undefined; readonly email?: string | null | undefined } | null | undefined };
     response: AccountOfOwner;
   };
   /** Read the limits per minute that apply to the account. */
@@ -205,6 +217,13 @@ export interface Endpoints {
     body: { readonly keepOldSeconds?: number | undefined; readonly expiresAt?: string | null | undefined };
     response: OwnReplacementKey;
   };
+  /** List the budgets of keys and members that are nearly used, the most used first; members see their own. */
+  'GET /account/v1/used-budgets': {
+    path: Record<never, never>;
+    query: { readonly accountId?: string | undefined };
+    body: null;
+    response: { readonly data: readonly UsedBudget[] };
+  };
   /** List calls, newest first; status=in_flight lists calls in flight, requestId everything about one request; also as CSV. */
   'GET /account/v1/calls': {
     path: Record<never, never>;
@@ -240,12 +259,33 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly OwnLedgerEntry[]; readonly nextCursor: string | null };
   };
+  /** Read the receipt of a top-up, by the id of its ledger entry. */
+  'GET /account/v1/receipts/{id}': {
+    path: { readonly id: string };
+    query: { readonly accountId?: string | undefined };
+    body: null;
+    response: Receipt;
+  };
   /** Read the account’s statement for a month in the billing time zone; also as CSV. */
   'GET /account/v1/statement': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined; readonly month: string };
     body: null;
     response: OwnStatement;
+  };
+  /** List the account’s requests for invoices, newest first. */
+  'GET /account/v1/invoice-requests': {
+    path: Record<never, never>;
+    query: { readonly accountId?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly state?: 'open' | 'issued' | 'refused' | undefined };
+    body: null;
+    response: { readonly data: readonly OwnInvoiceRequest[]; readonly nextCursor: string | null };
+  };
+  /** Request an invoice for a month that is over, or for top-ups; each can be invoiced once. */
+  'POST /account/v1/invoice-requests': {
+    path: Record<never, never>;
+    query: { readonly accountId?: string | undefined };
+    body: { readonly month?: string | undefined; readonly entryIds?: readonly string[] | undefined };
+    response: OwnInvoiceRequest;
   };
   /** Read what remains of the Coding Plan of the account: windows, quota, concurrency. */
   'GET /account/v1/plan': {
@@ -322,7 +362,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly email?: string | null | undefined; readonly role?: 'owner' | 'member' | undefined };
-    response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly role: 'owner' | 'member'; readonly createdBy: string; readonly createdById: string | null; readonly createdAt: Instant; readonly expiresAt: Instant; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
   };
   /** Revoke an invitation. */
   'DELETE /account/v1/invitations/{id}': {
@@ -342,8 +382,8 @@ export interface Endpoints {
   'POST /account/v1/webhooks': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
-    body: { readonly url: string; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly form?: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram' | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string | null };
   };
   /** Read a webhook endpoint. */
   'GET /account/v1/webhooks/{id}': {
@@ -356,7 +396,7 @@ export interface Endpoints {
   'PATCH /account/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: { readonly accountId?: string | undefined };
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */
@@ -392,14 +432,14 @@ export interface Endpoints {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: null;
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Set the low-balance threshold; null: the gateway’s default. */
   'PUT /account/v1/low-balance': {
     path: Record<never, never>;
     query: { readonly accountId?: string | undefined };
     body: { readonly thresholdYuan: string | null };
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Sign in with an e-mail address or name and a password. */
   'POST /account/v1/sessions': {
@@ -471,6 +511,20 @@ export interface Endpoints {
     body: { readonly token: string; readonly name?: string | undefined; readonly password?: string | undefined };
     response: WhoAmI;
   };
+  /** Whether people who forgot their password can get a link by mail. */
+  'GET /account/v1/password-resets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly isAvailable: boolean };
+  };
+  /** Ask for a link by mail to choose a new password; the response is the same whether or not such a user exists. */
+  'POST /account/v1/password-resets': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: { readonly user: string };
+    response: null;
+  };
   /** List the OpenID providers at which people can sign in. */
   'GET /account/v1/oidc': {
     path: Record<never, never>;
@@ -524,7 +578,7 @@ export interface Endpoints {
   'PATCH /admin/v1/accounts/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly groupId?: string | null | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
+    body: { readonly name?: string | undefined; readonly email?: string | undefined; readonly verified?: boolean | undefined; readonly status?: 'active' | 'suspended' | undefined; readonly statusReason?: string | undefined; readonly dailySpendCapYuan?: string | null | undefined; readonly priceFactorBasisPoints?: number | undefined; readonly membersSeeBalance?: boolean | undefined; readonly groupId?: string | null | undefined; readonly allowedModels?: readonly string[] | null | undefined; readonly buyer?: { readonly companyName: string; readonly taxNumber?: string | null | undefined; readonly address?: string | null | undefined; readonly email?: string | null | undefined } | null | undefined; readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined; readonly modelLimits?: { readonly [name: string]: { readonly requestsPerMinute?: number | null | undefined; readonly tokensPerMinute?: number | null | undefined } | null } | undefined };
     response: Account;
   };
   /** Create an API key; its text is shown only once. */
@@ -580,7 +634,7 @@ export interface Endpoints {
   'POST /admin/v1/accounts/{id}/top-ups': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly amountYuan: string; readonly memo?: string | null | undefined };
+    body: { readonly amountYuan: string; readonly memo?: string | null | undefined; readonly reference?: string | null | undefined };
     response: PostedEntry;
   };
   /** Correct a balance, up or down. */
@@ -596,6 +650,34 @@ export interface Endpoints {
     query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly kind?: 'top_up' | 'charge' | 'refund' | 'adjustment' | undefined; readonly from?: string | undefined; readonly to?: string | undefined };
     body: null;
     response: { readonly data: readonly LedgerEntry[]; readonly nextCursor: string | null };
+  };
+  /** Read the receipt of a top-up, by the id of its ledger entry. */
+  'GET /admin/v1/receipts/{id}': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: null;
+    response: Receipt;
+  };
+  /** List requests for invoices, newest first. */
+  'GET /admin/v1/invoice-requests': {
+    path: Record<never, never>;
+    query: { readonly limit?: number | undefined; readonly cursor?: string | undefined; readonly state?: 'open' | 'issued' | 'refused' | undefined; readonly accountId?: string | undefined };
+    body: null;
+    response: { readonly data: readonly InvoiceRequest[]; readonly nextCursor: string | null };
+  };
+  /** Close a request for an invoice with the number of the issued invoice. */
+  'POST /admin/v1/invoice-requests/{id}/issue': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly invoiceNumber: string; readonly note?: string | null | undefined };
+    response: InvoiceRequest;
+  };
+  /** Refuse a request for an invoice; the account sees the reason and may request again. */
+  'POST /admin/v1/invoice-requests/{id}/refuse': {
+    path: { readonly id: string };
+    query: Record<never, never>;
+    body: { readonly note: string };
+    response: InvoiceRequest;
   };
   /** List calls, newest first; status=in_flight lists calls in flight on all nodes; also as CSV. */
   'GET /admin/v1/calls': {
@@ -924,7 +1006,7 @@ export interface Endpoints {
     path: Record<never, never>;
     query: Record<never, never>;
     body: { readonly name: string; readonly email?: string | null | undefined; readonly operatorRole?: 'operator' | 'auditor' | null | undefined; readonly memberships?: readonly ({ readonly accountId: string; readonly role: 'owner' | 'member' })[] | undefined };
-    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkHint: string | null };
+    response: { readonly id: string; readonly email: string | null; readonly name: string; readonly operatorRole: 'operator' | 'auditor' | null; readonly status: 'active' | 'suspended'; readonly hasPassword: boolean; readonly memberships: readonly ({ readonly accountId: string; readonly accountName: string; readonly role: 'owner' | 'member' })[]; readonly unconfirmedTokenId: string | null; readonly createdAt: Instant; readonly lastSignInAt: Instant | null; readonly link: string; readonly linkKind: 'first_sign_in' | 'invitation' | 'reset'; readonly linkExpiresAt: Instant; readonly linkMailedTo: string | null; readonly linkHint: string | null };
   };
   /** List and search users. */
   'GET /admin/v1/users': {
@@ -1028,8 +1110,8 @@ export interface Endpoints {
   'POST /admin/v1/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;
-    body: { readonly url: string; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null | undefined };
-    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly events: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string };
+    body: { readonly url: string; readonly form?: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram' | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly accountId?: string | null | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
+    response: { readonly id: string; readonly accountId: string | null; readonly url: string; readonly form: 'faregate' | 'slack' | 'feishu' | 'dingtalk' | 'wecom' | 'telegram'; readonly language: 'en' | 'zh' | null; readonly isSigned: boolean; readonly events: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null; readonly status: 'active' | 'disabled'; readonly statusReason: string | null; readonly failingSince: Instant | null; readonly createdAt: Instant; readonly secret: string | null };
   };
   /** Read a webhook endpoint. */
   'GET /admin/v1/webhooks/{id}': {
@@ -1042,7 +1124,7 @@ export interface Endpoints {
   'PATCH /admin/v1/webhooks/{id}': {
     path: { readonly id: string };
     query: Record<never, never>;
-    body: { readonly url?: string | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'plan.nearly_used' | 'key.expiring' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed')[] | null | undefined };
+    body: { readonly url?: string | undefined; readonly secret?: string | null | undefined; readonly language?: 'en' | 'zh' | null | undefined; readonly status?: 'active' | 'disabled' | undefined; readonly events?: readonly ('balance.low' | 'budget.nearly_used' | 'plan.nearly_used' | 'key.expiring' | 'invoice.closed' | 'route.down' | 'provider.refused_account' | 'catalog.failed' | 'catalog.recovered' | 'prices.changed' | 'prices.failed' | 'invoice.requested')[] | null | undefined };
     response: WebhookEndpoint;
   };
   /** Delete a webhook endpoint and its pending deliveries. */
@@ -1078,14 +1160,14 @@ export interface Endpoints {
     path: { readonly id: string };
     query: Record<never, never>;
     body: null;
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Set the low-balance threshold of an account; null: the configured value. */
   'PUT /admin/v1/accounts/{id}/low-balance': {
     path: { readonly id: string };
     query: Record<never, never>;
     body: { readonly thresholdYuan: string | null };
-    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null };
+    response: { readonly accountId: string; readonly thresholdYuan: Yuan | null; readonly defaultThresholdYuan: Yuan | null; readonly hasMail: boolean };
   };
   /** Create a batch of vouchers; their codes are shown only once. */
   'POST /admin/v1/vouchers': {

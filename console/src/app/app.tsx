@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import { useAccountChoice } from '../api/account-choice.ts';
-import { SignInPage } from '../features/entrance/sign-in-page.tsx';
+import { ForgotPage } from '../features/entrance/forgot-page.tsx';
+import { FORGOT_PATH, SignInPage } from '../features/entrance/sign-in-page.tsx';
 import { WelcomePage } from '../features/entrance/welcome-page.tsx';
 import { mayOpen } from '../layout/page-for.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
@@ -38,6 +39,7 @@ export function App() {
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   if (path === '/welcome') return <WelcomePage />;
+  if (path === FORGOT_PATH && (session.data === null || session.data === SESSION_ENDED)) return <ForgotPage />;
   if (session.data === undefined) return <ReadState read={session} />;
   if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
   return (

@@ -135,6 +135,10 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The Idempotency-Key was used for another endpoint.': '此 Idempotency-Key 已用于其他端点。',
   'There are {} endpoints already, which is the limit. Delete one first.': '已有 {1} 个端点，请先删除一个。',
   'The endpoint is disabled. Enable it first.': '端点已停用，请先启用。',
+  'Signed JSON has no language.': '带签名的 JSON 没有语言设置。',
+  'Only robots of Feishu and DingTalk have a secret.': '只有飞书和钉钉的机器人有加签密钥。',
+  'Expected an address such as https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>.':
+    '地址格式应为 https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>。',
   'At most {} notices may be tested or resent per minute. Try again later.':
     '每分钟最多发送 {1} 次测试和重发的通知，请稍后再试。',
   'Expected an address or a range of addresses, such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.':
@@ -172,8 +176,21 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The balance would exceed the maximum.': '余额将超出可存储的范围。',
   'This key belongs to another account.': '另一账户已有此密钥。',
   'This Idempotency-Key was used for another account.': '此 Idempotency-Key 已用于其他账户。',
-  'This Idempotency-Key was used for another amount, memo or kind of entry.':
-    '此 Idempotency-Key 已用于其他金额、备注或类型的账目。',
+  'This Idempotency-Key was used for another amount, memo, reference or kind of entry.':
+    '此 Idempotency-Key 已用于其他金额、备注、付款参考号或类型的账目。',
+  'There is no top-up {}.': '没有充值 {1}。',
+  'There is no invoice request {}.': '没有开票申请 {1}。',
+  'This request is closed already.': '此申请已处理。',
+  'Enter the particulars of the buyer first.': '请先填写开票信息。',
+  'An invoice was already requested for this.': '已申请过发票，不能重复申请。',
+  'At most {} requests for invoices may be open at a time.': '最多同时有 {1} 个待处理的开票申请。',
+  'The month is not over yet.': '该月尚未结束。',
+  'There is nothing to invoice.': '没有可开票的金额。',
+  'Only top-ups of this account can be invoiced.': '只能为此账户的充值开票。',
+  'Send either month or entryIds.': '请选择月份或充值，二者之一。',
+  'List each top-up only once.': '每笔充值只能选择一次。',
+  'This gateway sends no mail, so nobody can reset a password by mail. Ask an operator for a link.':
+    '此网关未设置邮件，无法通过邮件重置密码。请向管理员索取链接。',
   'This Idempotency-Key was used for another entry of the account. Use a new one.':
     '此 Idempotency-Key 已用于该账户的其他账目，请换一个。',
   'This Idempotency-Key was used for another entry of the account, or another refund. Use a new one.':

@@ -41,7 +41,8 @@ const ownId = (item: unknown): string => (item as { readonly id: string }).id;
 function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: RowsProps<Item>) {
   const text = useTexts(commonTexts);
   const columns = actions ? [...shown, { header: text.actions, cell: actions }] : shown;
-  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  // On paper it is a table: the width of a page is that of a phone.
+  const isNarrow = useMediaQuery('screen and (max-width: 48em)', undefined, { getInitialValueInEffect: false });
   if (isNarrow) {
     return (
       <Stack gap="xs" role="list" aria-label={label}>

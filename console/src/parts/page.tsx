@@ -21,7 +21,7 @@ export function Page({ title: own, lead, actions, children }: PageProps) {
   useDocumentTitle(`${title} · Faregate`);
   return (
     <Stack gap="lg">
-      <Group justify="space-between" align="flex-start" gap="sm">
+      <Group justify="space-between" align="flex-start" gap="sm" className="page-head">
         <div>
           <Title order={1} size="h2">
             {title}

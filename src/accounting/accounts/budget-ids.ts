@@ -6,6 +6,12 @@ export const budgetId = (ownerId: string, model: string): string => `${ownerId} 
 /** Returns the key or the user to whom a row of `key_limits` belongs. */
 export const ownerIdOf = (keyId: string): string => keyId.split(' ', 1)[0]!;
 
+/** Returns the model of a row of `key_limits`; `null`: the row is for all models together. */
+export function budgetedModelOf(keyId: string): string | null {
+  const at = keyId.indexOf(' ');
+  return at === -1 ? null : keyId.slice(at + 1);
+}
+
 /** The budgets for the called model, as `key_id`; `null`: the key, or its member, has none. */
 export interface BudgetIds {
   readonly key: string | null;

@@ -91,13 +91,15 @@ const deleteKeys: Statement = {
   text: 'delete from api_keys where account_id = $1 and id = any ($2::text[])',
 };
 
-/** Deletes the limits of keys. Uses primary keys and key_limits_by_owner. */
+/** Deletes the limits of keys and the notified levels of their budgets. Uses primary keys and key_limits_by_owner. */
 const deleteLimits: Statement = {
   name: 'ended-keys.delete-limits',
   text: `with limits as (
   delete from key_limits where account_id = $1 and (key_id = any ($2::text[]) or owner_id = any ($2::text[]))
 ), rates as (
   delete from rate_limits where account_id = $1 and key_id = any ($2::text[])
+), levels as (
+  delete from notice_states where account_id = $1 and subject like 'budget %' and split_part(subject, ' ', 3) = any ($2::text[])
 )
 delete from key_uses where account_id = $1 and key_id = any ($2::text[])`,
 };

@@ -2,6 +2,7 @@ import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionPool, PartitionQueryable } from '../../db/home-pools.ts';
 import type { TableColumns } from '../../db/table.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { queueAccountChange } from '../ledger/changed-account-store.ts';
 import { itself, type Routes, routedByAccount } from '../partitions/routes.ts';
 import { type KeyLimits, LIMITS, MEMBER_LIMITS, type MemberLimits } from './key-limit-tables.ts';
 import { type ModelBudgetChange, setModelBudgets } from './model-budget-store.ts';
@@ -88,6 +89,7 @@ ${names
           if (!(await lockAccount(transaction, accountId))) return null;
           const limits = await set(transaction, accountId, ownerId, change);
           if (budgets.length > 0) await setModelBudgets(transaction, { accountId, ownerId }, budgets);
+          await queueAccountChange(transaction, accountId);
           await announceChange(transaction, accountId);
           return limits;
         }),

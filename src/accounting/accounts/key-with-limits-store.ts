@@ -1,5 +1,6 @@
 import type { Statement } from '../../db/database.ts';
 import { lockAccount } from '../ledger/account-lock-store.ts';
+import { queueAccountChange } from '../ledger/changed-account-store.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 import type { AllowListChange } from './allow-lists.ts';
 import { type ApiKey, arrayOrNull, KEYS, makeKey, type NewKey } from './api-key-store.ts';
@@ -79,6 +80,7 @@ export function createKeyWithLimitsStore({ partitions }: Pick<PlacedPools, 'part
         if (key === null) return null;
         if (rates !== undefined) await setRateLimits(transaction, { accountId, keyId }, rates);
         if (limits !== undefined) await setKeyLimits(transaction, accountId, keyId, limits);
+        if (isLimited) await queueAccountChange(transaction, accountId);
         if (budgets.length > 0) await setModelBudgets(transaction, { accountId, ownerId: keyId }, budgets);
         await announceChange(transaction, accountId);
         return key;

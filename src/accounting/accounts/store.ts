@@ -1,12 +1,29 @@
 import { type Statement, toArray } from '../../db/database.ts';
 import type { DirectoryPool } from '../../db/home-pools.ts';
 import { createNameSearch } from '../../db/name-search.ts';
-import { booleanColumn, dateColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import {
+  booleanColumn,
+  dateColumn,
+  jsonbColumn,
+  listColumn,
+  orNull,
+  type RowOf,
+  selection,
+  textColumn,
+} from '../../db/table.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
 
 export type AccountStatus = 'active' | 'suspended';
+
+/** Who receives the statements, receipts and invoices of an account. */
+export interface Buyer {
+  readonly companyName: string;
+  readonly taxNumber: string | null;
+  readonly address: string | null;
+  readonly email: string | null;
+}
 
 const ACCOUNTS = selection({
   id: textColumn('id'),
@@ -22,6 +39,8 @@ const ACCOUNTS = selection({
   groupId: orNull(textColumn('group_id')),
   /** Canonical ids of the models that the account may use; `null`: every model. */
   allowedModels: orNull(listColumn('allowed_models')),
+  /** `null`: not entered. */
+  buyer: orNull(jsonbColumn<Buyer>('buyer')),
   createdAt: dateColumn('created_at'),
 });
 
@@ -35,7 +54,8 @@ const updateAccount: Statement = {
   status_changed_at = case when $5 is distinct from status and $5 is not null then $6 else status_changed_at end,
   members_see_balance = coalesce($8::boolean, members_see_balance),
   group_id = case when $9::boolean then $10 else group_id end,
-  allowed_models = case when $11::boolean then $12::text[] else allowed_models end
+  allowed_models = case when $11::boolean then $12::text[] else allowed_models end,
+  buyer = case when $13::boolean then $14::jsonb else buyer end
 where id = $1
 returning ${ACCOUNTS.list}`,
 };
@@ -103,6 +123,7 @@ export interface AccountFields {
   readonly membersSeeBalance?: boolean | undefined;
   readonly groupId?: string | null | undefined;
   readonly allowedModels?: readonly string[] | null | undefined;
+  readonly buyer?: Buyer | null | undefined;
 }
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
@@ -125,6 +146,8 @@ export function createAccountStore(database: DirectoryPool) {
           change.groupId ?? null,
           change.allowedModels !== undefined,
           change.allowedModels ? toArray(change.allowedModels) : null,
+          change.buyer !== undefined,
+          change.buyer ? JSON.stringify(change.buyer) : null,
         ]);
         if (rows.length > 0) await announceChange(transaction, id);
         return ACCOUNTS.first(rows);

@@ -22,6 +22,8 @@ export const ENTRIES = selection({
   balanceAfterNano: bigintColumn('balance_after_nano'),
   callId: orNull(textColumn('call_id')),
   memo: orNull(textColumn('memo')),
+  /** What identifies the payment of a top-up, such as the number of a bank transfer. */
+  reference: orNull(textColumn('reference')),
   createdAt: dateColumn('created_at'),
 });
 
@@ -33,6 +35,8 @@ export interface NewLedgerEntry {
   readonly amountNano: bigint;
   readonly callId?: string;
   readonly memo: string | null;
+  /** Only top-ups have one. */
+  readonly reference?: string | null;
   /** A repeated request with the same key returns the first entry. */
   readonly idempotencyKey: string | null;
   readonly at: Date;
@@ -69,10 +73,16 @@ const insertEntry: Statement = {
   returning account_id, balance_nano, last_entry_no
 )
 insert into ledger_entries (
-  account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at, call_id
+  account_id, entry_no, kind, amount_nano, balance_after_nano, memo, idempotency_key, created_at, call_id, reference
 )
-select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6, $7 from moved
+select account_id, last_entry_no, $2, $3::bigint, balance_nano, $4, $5, $6, $7, $8 from moved
 returning ${ENTRIES.list}`,
+};
+
+/** Uses the primary key. */
+const selectEntries: Statement = {
+  name: 'ledger.select-entries',
+  text: `select ${ENTRIES.list} from ledger_entries where account_id = $1 and entry_no = any ($2::bigint[]) order by entry_no`,
 };
 
 export interface LedgerFilter {
@@ -125,13 +135,17 @@ const selectBalances: Statement = {
 };
 
 /** Changes the terms of an account. Waits for the row's lock, so each admission sees either the old terms or the new ones. */
+/** Changes terms, and queues the account if a cap has changed (`changed-account-store.ts`). */
 const updateTerms: Statement = {
   name: 'ledger.update-terms',
-  text: `update balances set
-  daily_cap_nano = case when $2::boolean then $3::bigint else daily_cap_nano end,
-  own_daily_cap_nano = case when $4::boolean then $5::bigint else own_daily_cap_nano end,
-  price_factor_basis_points = coalesce($6::int, price_factor_basis_points)
-where account_id = $1`,
+  text: `with changed as (
+  update balances set
+    daily_cap_nano = case when $2::boolean then $3::bigint else daily_cap_nano end,
+    own_daily_cap_nano = case when $4::boolean then $5::bigint else own_daily_cap_nano end,
+    price_factor_basis_points = coalesce($6::int, price_factor_basis_points)
+  where account_id = $1 returning account_id
+)
+insert into account_changes (account_ids) select array[account_id] from changed where $2::boolean or $4::boolean`,
 };
 
 /** New terms of an account. Terms that are absent stay unchanged. */
@@ -153,6 +167,8 @@ export interface LedgerStore {
     filter?: LedgerFilter,
     timing?: SliceTiming,
   ): Promise<LookedThrough<LedgerEntry>>;
+  /** Returns entries of an account by their numbers, oldest first. Those that do not exist are absent. */
+  findEntries(accountId: string, entryNos: readonly string[]): Promise<readonly LedgerEntry[]>;
   /** Returns balances by account id. Accounts that do not exist are absent. */
   findBalances(accountIds: readonly string[], periods: RunningPeriods): Promise<Map<string, BalanceState>>;
   /** Changes the terms of an account for all later admissions, on every node. */
@@ -180,6 +196,8 @@ export function createLedgerStore(database: PartitionPool): LedgerStore {
         return { items, next: rowsRead < rows ? null : String(lastNo) };
       });
     },
+    findEntries: async (accountId, entryNos) =>
+      ENTRIES.all(await database.query(selectEntries, [accountId, toArray(entryNos)])),
     async findBalances(accountIds, { dayBeganAtMs, nowMs }) {
       const parameters = [toArray(accountIds), new Date(dayBeganAtMs), new Date(nowMs)];
       const rows = await database.query<StoredRow & { account_id: string }>(selectBalances, parameters);
@@ -201,12 +219,16 @@ export async function postEntry(transaction: PartitionQueryable, entry: NewLedge
   if (entry.idempotencyKey !== null) {
     const first = await selectKeyedEntry(transaction, entry.accountId, entry.idempotencyKey);
     if (first !== null) {
-      const isSame = first.kind === entry.kind && first.amountNano === entry.amountNano && first.memo === entry.memo;
+      const isSame =
+        first.kind === entry.kind &&
+        first.amountNano === entry.amountNano &&
+        first.memo === entry.memo &&
+        first.reference === (entry.reference ?? null);
       return isSame ? { outcome: 'repeated', entry: first } : { outcome: 'key_conflict' };
     }
   }
-  const { accountId, kind, amountNano, memo, idempotencyKey, at, callId = null } = entry;
-  const values = [accountId, kind, amountNano, memo, idempotencyKey, at, callId];
+  const { accountId, kind, amountNano, memo, idempotencyKey, at, callId = null, reference = null } = entry;
+  const values = [accountId, kind, amountNano, memo, idempotencyKey, at, callId, reference];
   const [row] = await transaction.query(insertEntry, values);
   return { outcome: 'posted', entry: ENTRIES.read(row!) };
 }
@@ -224,6 +246,7 @@ export function routedLedger(routes: Routes<LedgerStore>): LedgerStore {
     ...routedByAccount<Omit<LedgerStore, 'findBalances'>>(routes, {
       post: accountIdOf,
       listEntries: itself,
+      findEntries: itself,
       setTerms: itself,
     }),
     findBalances: (accountIds, periods) =>

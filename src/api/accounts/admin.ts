@@ -23,6 +23,7 @@ import {
   wholeNumber,
 } from '../management/wire.ts';
 import { allowListFields, toAllowListChange } from './allow-lists.ts';
+import { buyer } from './buyer.ts';
 import { rateLimitFields, tooManyModels, toRateChange, underPresentNames } from './rate-limits.ts';
 import { requireAccount } from './require-account.ts';
 import { requireGroup } from './require-group.ts';
@@ -71,6 +72,7 @@ const accountChange = z
     /** Group of the account; `null` removes the account from its group. */
     groupId: shortText.nullable().optional(),
     allowedModels: allowListFields.allowedModels,
+    buyer: buyer.nullable().optional(),
     ...rateLimitFields,
   })
   .refine(({ status, statusReason }) => statusReason === undefined || status !== undefined, {

@@ -9,6 +9,7 @@ import { yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
+import { buyer } from './buyer.ts';
 import { underPresentNames } from './rate-limits.ts';
 import { requireAccount } from './require-account.ts';
 
@@ -41,6 +42,7 @@ const ownerAccount = accountResponse
     ownDailySpendCapYuan: true,
     priceFactorBasisPoints: true,
     membersSeeBalance: true,
+    buyer: true,
   })
   .extend({
     ...billingCalendar,
@@ -56,6 +58,8 @@ const accountChange = z.strictObject({
   ownDailySpendCapYuan: capYuan.nullable().optional(),
   /** Whether keys of members can read the balance. If not, they read what is left of their own budgets. */
   membersSeeBalance: z.boolean().optional(),
+  /** Who receives statements, receipts and invoices; `null` removes it. */
+  buyer: buyer.nullable().optional(),
 });
 
 const limitsInForce = z.strictObject(rateLimits).meta({ id: 'LimitsInForce' });
@@ -111,7 +115,8 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
       method: 'PATCH',
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
-      summary: 'Change the name, the e-mail address, the account’s own daily cap, or whether members see the balance',
+      summary:
+        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, or whether members see the balance',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,

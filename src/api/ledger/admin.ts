@@ -5,6 +5,7 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import type { PartiesDependencies } from '../accounts/parties.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { type ChangeSubject, conflict, notFound, Repeat, unprocessable } from '../management/endpoint.ts';
 import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
@@ -20,14 +21,20 @@ import {
   positiveAmountYuan,
   shortText,
 } from '../management/wire.ts';
+import { readReceipt, receiptResponse } from './receipt.ts';
 
-interface LedgerAdminDependencies {
+interface LedgerAdminDependencies extends PartiesDependencies {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly periods: () => RunningPeriods;
 }
 
-const topUp = z.strictObject({ amountYuan: positiveAmountYuan, memo: shortText.nullish() });
+const topUp = z.strictObject({
+  amountYuan: positiveAmountYuan,
+  memo: shortText.nullish(),
+  /** What identifies the payment, such as the number of a bank transfer. The account sees it, unlike the memo. */
+  reference: shortText.pipe(z.string().max(64, 'At most 64 characters.')).nullish(),
+});
 const adjustment = z.strictObject({
   amountYuan: amountYuan.refine((nano) => nano !== 0n, { error: 'Expected an amount other than zero.' }),
   memo: shortText,
@@ -51,7 +58,9 @@ export async function listLedger(
   return { data: items.map(ledgerEntryToWire), nextCursor: next };
 }
 
-export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependencies): AdminEndpoint[] {
+export function ledgerEndpoints(dependencies: LedgerAdminDependencies): AdminEndpoint[] {
+  const { ledger, clock, periods } = dependencies;
+
   async function post(entry: Omit<NewLedgerEntry, 'at'>): Promise<PostedEntry | Repeat<PostedEntry>> {
     const result = await ledger.post({ ...entry, at: new Date(clock.nowMs()) });
     switch (result.outcome) {
@@ -60,7 +69,7 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
       case 'out_of_range':
         throw unprocessable('The balance would exceed the maximum.', 'amountYuan');
       case 'key_conflict':
-        throw conflict('This Idempotency-Key was used for another amount, memo or kind of entry.');
+        throw conflict('This Idempotency-Key was used for another amount, memo, reference or kind of entry.');
       case 'posted':
       case 'repeated':
         return Repeat.if(result.outcome === 'repeated', {
@@ -73,7 +82,11 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
   /** What the audit log shows of a change: the balance before and after it, and the ledger entry. */
   const balance: ChangeSubject<unknown, z.infer<typeof topUp>> = {
     kind: 'account',
-    noted: ({ body: { amountYuan, memo = null } }) => ({ amountYuan: formatYuan(amountYuan), memo }),
+    noted: ({ body: { amountYuan, memo = null, reference } }) => ({
+      amountYuan: formatYuan(amountYuan),
+      memo,
+      ...(reference && { reference }),
+    }),
     async read(id) {
       const found = (await ledger.findBalances([id], periods())).get(id);
       return found === undefined ? null : { balanceYuan: formatYuan(found.balanceNano) };
@@ -90,8 +103,8 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
       body: topUp,
       isRepeatable: true,
       response: posted,
-      run: ({ id, body, idempotencyKey }) =>
-        post({ accountId: id, kind: 'top_up', amountNano: body.amountYuan, memo: body.memo ?? null, idempotencyKey }),
+      run: ({ id, body: { amountYuan: amountNano, memo = null, reference = null }, idempotencyKey }) =>
+        post({ accountId: id, kind: 'top_up', amountNano, memo, reference, idempotencyKey }),
     }),
     adminEndpoint({
       method: 'POST',
@@ -118,6 +131,13 @@ export function ledgerEndpoints({ ledger, clock, periods }: LedgerAdminDependenc
         const columns = Object.keys(ledgerEntryResponse.shape);
         return listOrCsv(wantsCsv, columns, query, (asked) => listLedger(ledger, id, asked));
       },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/receipts/:id',
+      summary: 'Read the receipt of a top-up, by the id of its ledger entry',
+      response: receiptResponse,
+      run: ({ id }) => readReceipt(dependencies, id, null),
     }),
   ];
 }

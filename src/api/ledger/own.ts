@@ -12,10 +12,11 @@ import { statementCsv } from '../usage/statement-csv.ts';
 import { statementResponse } from '../usage/statement-wire.ts';
 import { readDimensions, usageRowResponse } from '../usage/wire.ts';
 import { ledgerList, listLedger } from './admin.ts';
+import { readReceipt, receiptResponse } from './receipt.ts';
 
 type OwnMoneyDependencies = UsageAdminDependencies & {
-  readonly ledger: Pick<LedgerStore, 'listEntries'>;
-  readonly accounts: Pick<AccountStore, 'findOwnKeyIds'>;
+  readonly ledger: Pick<LedgerStore, 'listEntries' | 'findEntries'>;
+  readonly accounts: Pick<AccountStore, 'findAccount' | 'findOwnKeyIds'>;
 };
 
 /** What accounts can group usage by; not by provider. */
@@ -49,12 +50,23 @@ const isOwnColumn = (member: string): boolean => member.split('.')[0]! in ownUsa
 
 /** A ledger entry without its memo, which is only for operators. */
 const ownEntry = ledgerEntryResponse
-  .pick({ id: true, kind: true, amountYuan: true, balanceAfterYuan: true, callId: true, createdAt: true })
+  .pick({
+    id: true,
+    kind: true,
+    amountYuan: true,
+    balanceAfterYuan: true,
+    callId: true,
+    reference: true,
+    createdAt: true,
+  })
   .meta({ id: 'OwnLedgerEntry' });
 const ownStatementEntry = ownEntry.omit({ balanceAfterYuan: true });
 
 const ownStatementMembers = statementResponse.pick({
   accountId: true,
+  accountName: true,
+  seller: true,
+  buyer: true,
   month: true,
   timezone: true,
   from: true,
@@ -106,6 +118,14 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
           shownPage(ownEntry, await listLedger(ledger, accountId, asked)),
         );
       },
+    }),
+    accountEndpoint({
+      method: 'GET',
+      path: '/receipts/:id',
+      summary: 'Read the receipt of a top-up, by the id of its ledger entry',
+      needs: 'owner',
+      response: receiptResponse,
+      run: ({ id }, { scope }) => readReceipt(dependencies, id, scope.accountId),
     }),
     accountEndpoint({
       method: 'GET',

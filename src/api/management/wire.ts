@@ -7,6 +7,7 @@ import type { Subscription } from '../../accounting/plans/subscriptions-store.ts
 import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
 import { isPlainText } from '../../lib/plain-text.ts';
 import { formatYuan, parseYuan } from '../../lib/yuan.ts';
+import { buyerResponse } from './parties.ts';
 import { at, count, listOf, yuan } from './response-fields.ts';
 import { shown } from './shown.ts';
 import { storable } from './storable.ts';
@@ -106,6 +107,9 @@ export const accountResponse = z
     membersSeeBalance: z
       .boolean()
       .describe('Whether keys of members can read the balance. If not, they read what is left of their own budgets.'),
+    buyer: buyerResponse
+      .nullable()
+      .describe('Who receives statements, receipts and invoices; null: the owners have not entered it.'),
     createdAt: at,
   })
   .meta({ id: 'Account' });
@@ -142,6 +146,12 @@ export function ledgerEntryId(accountId: string, entryNo: bigint): string {
   return `le_${accountId.replace(/^acct_/, '')}_${entryNo}`;
 }
 
+/** Returns the account and the number of an entry; `null`: there cannot be such an entry. */
+export function readLedgerEntryId(id: string): { readonly accountId: string; readonly entryNo: string } | null {
+  const [, accountId, entryNo] = /^le_([0-9a-z]{1,64})_([1-9]\d{0,17})$/.exec(id) ?? [];
+  return accountId === undefined || entryNo === undefined ? null : { accountId: `acct_${accountId}`, entryNo };
+}
+
 export const ledgerKind = z.enum(['top_up', 'charge', 'refund', 'adjustment']);
 
 export const ledgerEntryResponse = z
@@ -152,6 +162,10 @@ export const ledgerEntryResponse = z
     balanceAfterYuan: yuan,
     callId: z.string().nullable(),
     memo: z.string().nullable(),
+    reference: z
+      .string()
+      .nullable()
+      .describe('What identifies the payment of a top-up, such as the number of a bank transfer.'),
     createdAt: at,
   })
   .meta({ id: 'LedgerEntry' });

@@ -3,8 +3,10 @@ import { invalidRequest } from '../../errors/gateway-error.ts';
 import { isStorable } from '../../lib/plain-text.ts';
 import type { AccountNeed } from '../../people/access.ts';
 import { ownAccountEndpoints } from '../accounts/own.ts';
+import { ownBudgetEndpoints } from '../budgets/own.ts';
 import { noCall } from '../calls/admin.ts';
 import { ownCallEndpoints } from '../calls/own.ts';
+import { ownInvoiceEndpoints } from '../invoices/own.ts';
 import { ownKeyEndpoints } from '../keys/own.ts';
 import { ownMoneyEndpoints } from '../ledger/own.ts';
 import { notFound } from '../management/endpoint.ts';
@@ -30,8 +32,10 @@ type OwnerFinders = Readonly<Record<OwnedResource, (id: string) => Promise<Owner
 const RESOURCES = [
   ownAccountEndpoints,
   ownKeyEndpoints,
+  ownBudgetEndpoints,
   ownCallEndpoints,
   ownMoneyEndpoints,
+  ownInvoiceEndpoints,
   ownPlanEndpoints,
   ownVoucherEndpoints,
   memberEndpoints,

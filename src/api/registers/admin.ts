@@ -12,6 +12,7 @@ import { changeEndpoints } from '../changes/admin.ts';
 import { configEndpoints } from '../config/admin.ts';
 import { exportEndpoints } from '../export/admin.ts';
 import { groupEndpoints } from '../groups/admin.ts';
+import { invoiceEndpoints } from '../invoices/admin.ts';
 import { keyEndpoints } from '../keys/admin.ts';
 import { importedKeyEndpoints } from '../keys/imported.ts';
 import { keySearchEndpoints } from '../keys/key-search.ts';
@@ -41,6 +42,7 @@ const RESOURCES = [
   keySearchEndpoints,
   importedKeyEndpoints,
   ledgerEndpoints,
+  invoiceEndpoints,
   callEndpoints,
   refusalEndpoints,
   callCorrectionEndpoints,

@@ -7,18 +7,24 @@ import { LINKS, type LinkDependencies, linkEndpoints } from '../sessions/links.t
 import { type OidcDependencies, oidcEndpoints } from '../sessions/oidc.ts';
 import { registerOidcCallback } from '../sessions/oidc-callback.ts';
 import { type OwnUserDependencies, ownUserEndpoints } from '../sessions/own-user.ts';
+import { type PasswordResetDependencies, passwordResetEndpoints } from '../sessions/password-resets.ts';
 import { tooManyAttempts } from '../sessions/people-errors.ts';
 import { requireSameSite } from '../sessions/session-reader.ts';
 import { type SessionDependencies, sessionEndpoints } from '../sessions/sessions.ts';
 import { requirePerson, Visit } from '../sessions/visit.ts';
 
-export type PeopleApiDependencies = SessionDependencies & OwnUserDependencies & LinkDependencies & OidcDependencies;
+export type PeopleApiDependencies = SessionDependencies &
+  OwnUserDependencies &
+  LinkDependencies &
+  OidcDependencies &
+  PasswordResetDependencies;
 
 export function peopleTable(dependencies: PeopleApiDependencies): PeopleEndpoint[] {
   return [
     ...sessionEndpoints(dependencies),
     ...ownUserEndpoints(dependencies),
     ...linkEndpoints(dependencies),
+    ...passwordResetEndpoints(dependencies),
     ...oidcEndpoints(dependencies),
   ];
 }

@@ -3,9 +3,8 @@ import { checkSignIn, type PasswordChecks } from '../../people/sign-in.ts';
 import type { UserStore } from '../../people/user-store.ts';
 import { notFound } from '../management/endpoint.ts';
 import { listOf } from '../management/response-fields.ts';
-import { storable } from '../management/storable.ts';
 import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
-import { password } from './fields.ts';
+import { password, signInName } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
 import type { Visit, VisitDependencies } from './visit.ts';
 import { sessionResponse, sessionToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
@@ -18,7 +17,7 @@ export type SessionDependencies = PasswordChecks &
 
 const signIn = z.strictObject({
   /** E-mail address of the user, or the name of a user without one. */
-  user: storable(z.string({ error: 'Expected an e-mail address or a name.' }).min(1, 'Must not be empty.').max(200)),
+  user: signInName,
   password,
 });
 

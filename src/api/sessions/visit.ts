@@ -49,6 +49,12 @@ export class Visit {
     return this.#dependencies.addresses.ofRequest(this.#request.raw);
   }
 
+  /** Where the request comes from, for the audit log. */
+  get source(): { readonly clientAddress: string | null; readonly requestId: string } {
+    const clientAddress = this.#dependencies.addresses.exactOf(this.#request.raw);
+    return { clientAddress: clientAddress === '' ? null : clientAddress, requestId: this.#request.id };
+  }
+
   async findUser(): Promise<UserActor | null> {
     const actor = await this.#dependencies.sessionReader({ request: this.#request, bearer: null });
     return actor?.kind === 'user' ? actor : null;

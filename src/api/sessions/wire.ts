@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
-import type { OneTimeLink } from '../../people/one-time-links.ts';
+import type { ShownLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { User } from '../../people/user-list-store.ts';
 import { at, listOf, signerId } from '../management/response-fields.ts';
@@ -45,6 +45,10 @@ export const linkMembers = {
   link: z.string().describe('The link. It works once, for anybody who has it.'),
   linkKind: z.enum(['first_sign_in', 'invitation', 'reset']),
   linkExpiresAt: at,
+  linkMailedTo: z
+    .string()
+    .nullable()
+    .describe('The address to which the link is mailed; null: it is not mailed, pass it on yourself.'),
   linkHint: z.string().nullable().describe('A warning if the address in the link might not work; otherwise null.'),
 };
 
@@ -55,13 +59,14 @@ const NO_PUBLIC_URL =
   'server.publicUrl is not configured, so the link contains the address on which the gateway listens. It may not work from other machines.';
 
 export function linkToWire(
-  { url, kind, expiresAt }: Pick<OneTimeLink, 'url' | 'kind' | 'expiresAt'>,
+  { url, kind, expiresAt, mailedTo }: Pick<ShownLink, 'url' | 'kind' | 'expiresAt' | 'mailedTo'>,
   publicUrl: string | null,
 ): LinkResponse {
   return {
     link: url,
     linkKind: kind,
     linkExpiresAt: expiresAt.toISOString(),
+    linkMailedTo: mailedTo,
     linkHint: publicUrl === null ? NO_PUBLIC_URL : null,
   };
 }

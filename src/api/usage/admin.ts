@@ -7,6 +7,7 @@ import { readUsage, USAGE_START, usagePages } from '../../accounting/usage/usage
 import type { Completeness, UsageStore } from '../../accounting/usage/usage-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatYuan } from '../../lib/yuan.ts';
+import { type PartiesDependencies, partiesOf } from '../accounts/parties.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { LineStream, orNotFound } from '../management/endpoint.ts';
 import { CSV_TYPE, csvOf } from '../management/list-csv.ts';
@@ -26,7 +27,7 @@ import {
   usageRowToWire,
 } from './wire.ts';
 
-export interface UsageAdminDependencies {
+export interface UsageAdminDependencies extends PartiesDependencies {
   readonly usage: UsageStore;
   readonly statements: StatementStore;
   readonly clock: Clock;
@@ -52,10 +53,12 @@ export const usageList = z.strictObject({
   context: z.enum(['balance', 'coding']).optional(),
 });
 
-export const statementQuery = z.strictObject({
-  /** A month. Those before 2000 are refused, because this month and the next one must have years of four digits. */
-  month: z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' }),
-});
+/** A month. Those before 2000 are refused, because this month and the next one must have years of four digits. */
+export const statementMonth = z
+  .string()
+  .regex(/^2\d{3}-(0[1-9]|1[0-2])$/, { error: 'Expected a month such as 2026-10.' });
+
+export const statementQuery = z.strictObject({ month: statementMonth });
 
 export const usageResponse = z.strictObject({
   data: listOf(usageRowResponse),
@@ -70,7 +73,9 @@ const CSV_PAGE = 2_000;
 const STATEMENT_ENTRIES_MAX = 1_000;
 const STATEMENT_MODELS_MAX = 1_000;
 
-export function usageReader({ usage, statements, clock, localTime, timezone }: UsageAdminDependencies) {
+export function usageReader(dependencies: UsageAdminDependencies) {
+  const { usage, statements, clock, localTime, timezone } = dependencies;
+
   async function statement(accountId: string, month: string): Promise<StatementResponse> {
     const { from, to, firstDay, nextDay } = monthOf(month, localTime());
     const sums = orNotFound(await statements.sum(accountId, from, to), 'account', accountId);
@@ -83,6 +88,7 @@ export function usageReader({ usage, statements, clock, localTime, timezone }: U
     );
     return {
       accountId,
+      ...(await partiesOf(dependencies, accountId)),
       month,
       timezone: timezone(),
       from: from.toISOString(),

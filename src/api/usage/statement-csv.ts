@@ -4,7 +4,7 @@ import type { StatementResponse } from './statement-wire.ts';
 /** Formats a statement. The opening balance plus all other lines is the closing balance. All charges are one line. */
 export function statementCsv(statement: StatementResponse): string {
   const { from, to, kinds, entries, areEntriesCut, openingYuan, closingYuan } = statement;
-  const { titles, lineOf } = csvOf(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo']);
+  const { titles, lineOf } = csvOf(['line', 'when', 'entries', 'amountYuan', 'callId', 'memo', 'reference']);
   const summed = kinds.filter(({ kind }) => kind === 'charge' || areEntriesCut);
   const listed = areEntriesCut ? [] : entries;
   return [

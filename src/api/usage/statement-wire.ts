@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { buyerResponse, sellerResponse } from '../management/parties.ts';
 import { at, count, listOf, yuan } from '../management/response-fields.ts';
 import { ledgerEntryResponse, ledgerKind } from '../management/wire.ts';
 import { usageRowResponse } from './wire.ts';
@@ -9,6 +10,9 @@ export const statementEntry = ledgerEntryResponse.omit({ balanceAfterYuan: true 
 export const statementResponse = z
   .strictObject({
     accountId: z.string(),
+    accountName: z.string(),
+    seller: sellerResponse.nullable(),
+    buyer: buyerResponse.nullable(),
     month: z.string(),
     timezone: z.string(),
     from: at,

@@ -41,9 +41,9 @@ export function webhookEndpoints(dependencies: WebhookAdminDependencies): AdminE
       body: newEndpoint,
       isRepeatable: true,
       response: newWebhookResponse,
-      async run({ body: { url, accountId = null, events = null }, idempotencyKey }) {
-        requireKinds(accountId, events);
-        return keeper.create({ accountId, url, events, idempotencyKey });
+      async run({ body: { accountId = null, ...asked }, idempotencyKey }) {
+        requireKinds(accountId, asked.events ?? null);
+        return keeper.create({ ...asked, accountId, idempotencyKey });
       },
     }),
     ...oneWebhookEndpoints<AdminEndpoint, typeof change>(keeper, (row) => adminEndpoint(row), {

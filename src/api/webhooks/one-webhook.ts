@@ -10,6 +10,11 @@ type Row<Query extends z.ZodType, Body extends z.ZodType, Response extends z.Zod
   'needs'
 >;
 
+/** What the audit log records of a new secret, which the endpoint does not show. */
+function notedSecret({ body }: { readonly body: unknown }): object | null {
+  return (body as { readonly secret?: string | null }).secret === undefined ? null : { isSecretReplaced: true };
+}
+
 /** Endpoints for a webhook, which both APIs have. Only the fields that can be changed differ. */
 export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
   keeper: ReturnType<typeof webhookKeeper>,
@@ -34,7 +39,7 @@ export function oneWebhookEndpoints<Endpoint, Change extends z.ZodType>(
     make({
       method: 'PATCH',
       path: '/webhooks/:id',
-      subject,
+      subject: { ...subject, noted: notedSecret },
       summary: 'Change, disable or enable a webhook endpoint',
       response: webhookResponse,
       ...change,

@@ -40,8 +40,8 @@ export function ownWebhookEndpoints(dependencies: WebhookAdminDependencies): Acc
       body: newEndpoint,
       isRepeatable: true,
       response: newWebhookResponse,
-      run: ({ body: { url, events = null }, idempotencyKey }, { scope: { accountId } }) =>
-        keeper.create({ accountId, url, events, idempotencyKey }),
+      run: ({ body, idempotencyKey }, { scope: { accountId } }) =>
+        keeper.create({ ...body, accountId, idempotencyKey }),
     }),
     ...oneWebhookEndpoints<AccountEndpoint, typeof change>(
       keeper,

@@ -1,6 +1,8 @@
+import type { Config } from '../../config/schema.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import { TargetRefusedError } from '../../lib/outgoing/target.ts';
-import type { InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import type { EndpointChange, InsertedEndpoint, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import { type Form, MESSENGERS } from '../../notices/messengers.ts';
 import { ASKED_SENDS_A_MINUTE } from '../../notices/send-rates.ts';
 import { ACCOUNT_ENDPOINTS_MAX, OPERATOR_ENDPOINTS_MAX, type Webhooks } from '../../notices/webhooks.ts';
 import { type ChangeSubject, conflict, notFound, orNotFound, Repeat } from '../management/endpoint.ts';
@@ -16,6 +18,7 @@ import {
 export interface WebhookAdminDependencies {
   readonly webhooks: Webhooks;
   readonly lowBalanceNano: () => bigint | null;
+  readonly config: () => Config;
 }
 
 interface Page {
@@ -23,10 +26,22 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminDependencies) {
+interface AskedWebhook
+  extends Pick<Parameters<Webhooks['create']>[0], 'accountId' | 'url' | 'form' | 'idempotencyKey'> {
+  readonly secret?: string | null | undefined;
+  readonly language?: WebhookEndpoint['language'] | undefined;
+  readonly events?: WebhookEndpoint['events'] | undefined;
+}
+
+interface AskedChange extends Omit<EndpointChange, 'secret'> {
+  readonly secret?: string | null | undefined;
+}
+
+export function webhookKeeper({ webhooks, lowBalanceNano, config }: WebhookAdminDependencies) {
   const find = async (id: string): Promise<WebhookEndpoint> =>
     orNotFound(await webhooks.find(id), 'webhook endpoint', id);
 
+  const hasMail = (): boolean => config().mail !== undefined;
   const subject: ChangeSubject = { kind: 'webhook', read: async (id) => webhookToWire(await find(id)) };
 
   return {
@@ -34,10 +49,16 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminDependen
     find,
     list: async (accountId: string | null, { limit, cursor }: Page) =>
       toPage((await webhooks.list(accountId, cursor ?? null, limit)).map(webhookToWire), limit, ({ id }) => id),
-    create: async (asked: Parameters<Webhooks['create']>[0]) =>
-      createdToWire(await withTarget(async () => webhooks.create(asked)), asked.accountId),
-    async change(id: string, change: Parameters<Webhooks['update']>[1]) {
-      const endpoint = await withTarget(() => webhooks.update(id, change));
+    async create({ secret = null, language = null, events = null, ...asked }: AskedWebhook) {
+      requireMessenger(asked.form, secret, language);
+      const result = await withTarget(async () => webhooks.create({ ...asked, secret, language, events }));
+      return createdToWire(result, asked.accountId);
+    },
+    async change(id: string, { secret, ...change }: AskedChange) {
+      const { form } = await find(id);
+      requireMessenger(form, secret ?? null, change.language ?? null);
+      const given = secret === undefined || form === 'faregate' ? {} : { secret: secret ?? '' };
+      const endpoint = await withTarget(() => webhooks.update(id, form, { ...change, ...given }));
       return webhookToWire(orNotFound(endpoint, 'webhook endpoint', id));
     },
     async delete(id: string): Promise<void> {
@@ -63,11 +84,11 @@ export function webhookKeeper({ webhooks, lowBalanceNano }: WebhookAdminDependen
     },
     async readLowBalance(accountId: string) {
       const found = orNotFound(await webhooks.findLowBalance(accountId), 'account', accountId);
-      return lowBalanceToWire(accountId, found, lowBalanceNano());
+      return lowBalanceToWire(accountId, found, lowBalanceNano(), hasMail());
     },
     async setLowBalance(accountId: string, thresholdNano: bigint | null) {
       if (!(await webhooks.setLowBalance(accountId, thresholdNano))) throw notFound('account', accountId);
-      return lowBalanceToWire(accountId, { lowBalanceNano: thresholdNano }, lowBalanceNano());
+      return lowBalanceToWire(accountId, { lowBalanceNano: thresholdNano }, lowBalanceNano(), hasMail());
     },
   };
 }
@@ -86,8 +107,19 @@ function createdToWire(
         `There are ${accountId === null ? OPERATOR_ENDPOINTS_MAX : ACCOUNT_ENDPOINTS_MAX} endpoints already, which is the limit. Delete one first.`,
       );
     default:
-      return Repeat.if(result.outcome === 'repeated', { ...webhookToWire(result.endpoint), secret: result.secret });
+      return Repeat.if(result.outcome === 'repeated', {
+        ...webhookToWire(result.endpoint),
+        secret: result.endpoint.form === 'faregate' ? result.secret : null,
+      });
   }
+}
+
+/** Refuses what only messengers have. @throws GatewayError 400 */
+function requireMessenger(form: Form, secret: string | null, language: string | null): void {
+  if (form === 'faregate' && language !== null)
+    throw invalidRequest('language: Signed JSON has no language.', 'language');
+  if (secret !== null && secret !== '' && (form === 'faregate' || !MESSENGERS[form].hasSecret))
+    throw invalidRequest('secret: Only robots of Feishu and DingTalk have a secret.', 'secret');
 }
 
 /** Converts the error of a refused address, so that it names the field. */

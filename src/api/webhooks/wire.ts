@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Delivery, WebhookEndpoint } from '../../notices/endpoint-store.ts';
+import { FORMS, shownUrl } from '../../notices/messengers.ts';
 import { ACCOUNT_KINDS, NOTICE_KINDS, TEST_KIND } from '../../notices/notice.ts';
+import { LANGUAGES } from '../../notices/notice-words.ts';
 import type { LowBalance } from '../../notices/threshold-store.ts';
 import { at, count, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
@@ -16,8 +18,27 @@ function eventsOf<const Kind extends string>(kinds: readonly [Kind, ...Kind[]]) 
 
 export const operatorEvents = eventsOf(NOTICE_KINDS);
 export const accountEvents = eventsOf(ACCOUNT_KINDS);
-export const newWebhook = { url };
-export const webhookChange = { url: url.optional(), status: z.enum(['active', 'disabled']).optional() };
+const language = z
+  .enum(LANGUAGES)
+  .nullish()
+  .describe('Language of messages to a messenger; null: `notices.language` of the configuration.');
+const secret = storable(z.string().max(200)).nullish();
+
+export const newWebhook = {
+  url,
+  form: z
+    .enum(FORMS)
+    .default('faregate')
+    .describe('`faregate`: signed JSON. Otherwise the messenger whose robot posts the notices as messages.'),
+  secret: secret.describe('Secret with which a robot of Feishu or DingTalk verifies requests.'),
+  language,
+};
+export const webhookChange = {
+  url: url.optional(),
+  secret: secret.describe('Secret of a robot of Feishu or DingTalk; null removes it.'),
+  language,
+  status: z.enum(['active', 'disabled']).optional(),
+};
 export const threshold = z.strictObject({ thresholdYuan: capYuan.nullable() });
 export const redelivery = z.strictObject({ noticeId: storable(z.string().min(1).max(200)) });
 
@@ -25,7 +46,10 @@ export const webhookResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string().nullable(),
-    url: z.string(),
+    url: z.string().describe('For a messenger, only the beginning and the end: its address contains a secret.'),
+    form: z.enum(FORMS),
+    language: z.enum(LANGUAGES).nullable(),
+    isSigned: z.boolean().describe('Whether requests are signed.'),
     events: z.array(z.enum(NOTICE_KINDS)).readonly().nullable(),
     status: z.enum(['active', 'disabled']),
     statusReason: z.string().nullable(),
@@ -35,7 +59,9 @@ export const webhookResponse = z
   .meta({ id: 'WebhookEndpoint' });
 export type WebhookResponse = z.infer<typeof webhookResponse>;
 
-export const newWebhookResponse = webhookResponse.extend({ secret: z.string() });
+export const newWebhookResponse = webhookResponse.extend({
+  secret: z.string().nullable().describe('The secret that signs notices; null for a messenger.'),
+});
 export type NewWebhookResponse = z.infer<typeof newWebhookResponse>;
 
 export const deliveryResponse = z
@@ -60,11 +86,12 @@ export const lowBalanceResponse = z.strictObject({
   accountId: z.string(),
   thresholdYuan: yuan.nullable(),
   defaultThresholdYuan: yuan.nullable(),
+  hasMail: z.boolean().describe('Whether notices are also sent by mail: the gateway has a mail server.'),
 });
 export type LowBalanceResponse = z.infer<typeof lowBalanceResponse>;
 
 export function webhookToWire(endpoint: WebhookEndpoint): WebhookResponse {
-  return shown(webhookResponse, endpoint);
+  return shown(webhookResponse, { ...endpoint, url: shownUrl(endpoint.form, endpoint.url) });
 }
 
 export function deliveryToWire(delivery: Delivery): DeliveryResponse {
@@ -75,10 +102,12 @@ export function lowBalanceToWire(
   accountId: string,
   { lowBalanceNano }: LowBalance,
   defaultNano: bigint | null,
+  hasMail: boolean,
 ): LowBalanceResponse {
   return {
     accountId,
     thresholdYuan: yuanOrNull(lowBalanceNano),
     defaultThresholdYuan: yuanOrNull(defaultNano),
+    hasMail,
   };
 }

@@ -8,11 +8,13 @@ import { accountImport } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { memberCommands } from './account-member.ts';
+import { describeBuyer } from './invoice.ts';
 import { describeRateLimits, orNull, RATE_OPTIONS, rateLimitsOf, readList } from './limit-options.ts';
 
 const NAME = { '<name>': 'the name of the account' };
 const REASON = { '--reason <text>': 'reason, shown by `account show`' };
 const MEMO = 'reason, kept in the ledger entry';
+const REFERENCE = 'what identifies the payment, such as the number of a bank transfer; shown to the account';
 
 const SUSPEND_HELP = `
 Every node refuses new calls of the account within a second, with 401 invalid_api_key and a message that gives the reason. Keys of
@@ -25,7 +27,7 @@ const change = (body: readonly string[] | ((given: Given) => object)) =>
 const post = (entries: 'top-ups' | 'adjustments', text: (yuan: unknown) => string) =>
   ({
     sends: `POST /accounts/:accountId/${entries}`,
-    body: ['amountYuan: yuan', 'memo'],
+    body: ['amountYuan: yuan', 'memo', ...(entries === 'top-ups' ? ['reference'] : [])],
     text: ({ balanceYuan }: PostedEntry, { yuan }: Given) => `${text(yuan)} The balance is ¥${balanceYuan}.`,
   }) as const;
 
@@ -126,7 +128,12 @@ export const accountCommands = group('account', 'create, import, list, fund and 
   },
   'top-up <account> <yuan>': {
     about: 'add money to the balance of an account',
-    with: { '<yuan>': 'amount in yuan, such as 50 or 12.50', '--memo <text>': MEMO, ...IDEMPOTENCY_KEY },
+    with: {
+      '<yuan>': 'amount in yuan, such as 50 or 12.50',
+      '--memo <text>': MEMO,
+      '--reference <text>': REFERENCE,
+      ...IDEMPOTENCY_KEY,
+    },
     ...post('top-ups', (yuan) => `Added ¥${yuan}.`),
   },
   'adjust <account> <yuan>': {
@@ -160,6 +167,7 @@ function describeAccount(view: AccountResponse): string {
     ['group', view.groupId ?? 'none'],
     ['models', view.allowedModels?.join(', ') ?? 'all'],
     ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
+    ['buyer', view.buyer === null ? 'not entered' : describeBuyer(view.buyer)],
     ['limits', describeRateLimits(view).join(', ') || 'as configured'],
     ...fieldsOf(view, 'createdAt'),
   ]);
@@ -169,6 +177,7 @@ function describeLedger(entries: readonly LedgerEntryResponse[]): string {
   return renderTable(entries, 'The ledger is empty.', [
     ...columnsOf<LedgerEntryResponse>('when: createdAt', 'kind', 'amountYuan', 'balance ¥: balanceAfterYuan'),
     { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+    ...columnsOf<LedgerEntryResponse>('reference'),
   ]);
 }
 

@@ -28,6 +28,7 @@ const loads: Readonly<Record<string, Load>> = {
   usage: async () => (await import('./usage.ts')).usageCommands,
   latency: async () => (await import('./latency.ts')).latencyCommands,
   statement: async () => (await import('./statement.ts')).statementCommands,
+  invoice: async () => (await import('./invoice.ts')).invoiceCommands,
   token: async () => (await import('./token.ts')).tokenCommands,
   user: async () => (await import('./user.ts')).userCommands,
   voucher: async () => (await import('./voucher.ts')).voucherCommands,

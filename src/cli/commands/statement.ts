@@ -2,6 +2,7 @@ import { statementCsv } from '../../api/usage/statement-csv.ts';
 import type { StatementResponse } from '../../api/usage/statement-wire.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
+import { describeBuyer } from './invoice.ts';
 import { AMOUNT_COLUMNS } from './usage.ts';
 
 export const statementCommands: CommandRows = {
@@ -22,9 +23,14 @@ export const statementCommands: CommandRows = {
 };
 
 function describe(statement: StatementResponse): string {
-  const { month, timezone, isOver, kinds, entries, areEntriesCut } = statement;
+  const { seller, buyer, month, timezone, isOver, kinds, entries, areEntriesCut } = statement;
   const sums = renderFields([
-    ...fieldsOf(statement, 'account: accountId'),
+    seller !== null && [
+      'seller',
+      [seller.name, seller.taxNumber, seller.address].filter((part) => part !== null).join(', '),
+    ],
+    ['account', `${statement.accountName} (${statement.accountId})`],
+    buyer !== null && ['buyer', describeBuyer(buyer)],
     ['month', `${month}, ${timezone}${isOver ? '' : ' (not over yet)'}`],
     ...fieldsOf(statement, 'opening balance: openingYuan'),
     ...kinds.map(
@@ -36,6 +42,7 @@ function describe(statement: StatementResponse): string {
   const listed = renderTable(entries, 'No entries other than charges.', [
     ...columnsOf<StatementResponse['entries'][number]>('when: createdAt', 'kind', 'amountYuan'),
     { title: 'for', cell: (row) => row.callId ?? row.memo ?? '' },
+    ...columnsOf<StatementResponse['entries'][number]>('reference'),
   ]);
   const models = renderTable(statement.models, 'No calls.', [
     ...columnsOf<StatementResponse['models'][number]>('model'),

@@ -114,8 +114,9 @@ function describeUser(user: UserResponse): string {
   ]);
 }
 
-function describeLink({ link, linkExpiresAt, linkHint }: LinkResponse): string {
-  const hint = linkHint === null ? '' : `\n${linkHint}`;
+function describeLink({ link, linkExpiresAt, linkMailedTo, linkHint }: LinkResponse): string {
+  const mailed = linkMailedTo === null ? '' : `\nIt is also being sent to ${linkMailedTo}.`;
+  const hint = linkHint === null ? mailed : `${mailed}\n${linkHint}`;
   return `${link}\n\nThe link works once, until ${localTime(linkExpiresAt)}. This is the only time it is shown.${hint}`;
 }
 

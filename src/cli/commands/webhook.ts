@@ -15,25 +15,37 @@ const setStatus = (status: 'active' | 'disabled') =>
     text: (changed: WebhookResponse) => `${changed.id} is ${changed.status}.`,
   }) as const;
 
-const ABOUT = 'where signed notices are sent: low balances, used plans, keys that expire, routes that are down';
+const ABOUT =
+  'where notices are sent, as signed JSON or to a messenger: low balances, used budgets and plans, keys that expire, routes that are down';
 
 export const webhookCommands = group('webhook', ABOUT, {
   'create <url>': {
-    about: 'create an endpoint; the secret that its notices are signed with is shown once',
+    about: 'create an endpoint; the secret that signed JSON is signed with is shown once',
     with: {
       '<url>': 'where notices are posted: https, on the public internet unless notices.allowNetworks has more',
+      '--form <form>':
+        'what is posted: faregate (signed JSON, the default), or a message for slack, feishu, dingtalk, wecom or telegram',
+      '--secret <secret>': 'the secret of a robot of Feishu or DingTalk that verifies signatures',
+      '--language <language>': 'the language of messages to a messenger: en or zh (default: notices.language)',
       '--account <account>':
         'only notices of this account, by id or name (default: notices of all accounts and for operators)',
       '--events <kinds>': 'only these kinds of notices, such as balance.low,route.down (default: all)',
     },
     sends: 'POST /webhooks',
-    body: ({ url, accountId = null, events }) => ({
+    body: ({ url, form, secret, language, accountId = null, events }) => ({
       url,
+      ...(form !== undefined && { form }),
+      ...(secret !== undefined && { secret }),
+      ...(language !== undefined && { language }),
       accountId,
       events: events === undefined ? null : String(events).split(','),
     }),
-    text: ({ id, secret }: NewWebhookResponse) =>
-      `${secret}\n\nThis is the only time the secret is shown. Its endpoint is ${id}.\nTry it: faregate webhook test ${id}`,
+    text({ id, secret }: NewWebhookResponse) {
+      const test = `Try it: faregate webhook test ${id}`;
+      return secret === null
+        ? `Created ${id}.\n${test}`
+        : `${secret}\n\nThis is the only time the secret is shown. Its endpoint is ${id}.\n${test}`;
+    },
   },
   list: {
     about: 'list the endpoints, newest first',
@@ -47,7 +59,7 @@ export const webhookCommands = group('webhook', ABOUT, {
     columns: [
       ...columnsOf<WebhookResponse>('id'),
       { title: 'account', cell: (row: WebhookResponse) => row.accountId ?? 'operators' },
-      ...columnsOf<WebhookResponse>('url'),
+      ...columnsOf<WebhookResponse>('form', 'url'),
       { title: 'events', cell: (row: WebhookResponse) => row.events?.join(',') ?? 'all' },
       ...columnsOf<WebhookResponse>('status', 'failingSince', 'reason: statusReason'),
     ],
@@ -99,6 +111,7 @@ export const webhookCommands = group('webhook', ABOUT, {
           ['account', shown.accountId],
           ['threshold', shown.thresholdYuan ?? 'default'],
           ['default', shown.defaultThresholdYuan ?? 'none'],
+          ['mail', shown.hasMail ? 'owners get a mail' : 'none: no mail server is configured'],
         ]),
       );
     },

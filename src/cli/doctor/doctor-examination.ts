@@ -12,6 +12,7 @@ import {
   checkOpenFiles,
   checkVersions,
 } from './doctor-machine.ts';
+import { checkMail } from './doctor-mail.ts';
 import { checkProviders } from './doctor-providers.ts';
 import { checkSealedSecrets, checkSealingKeys } from './doctor-secrets.ts';
 
@@ -27,6 +28,7 @@ export async function examine(
   source: ConfigSource,
   environment: Environment,
   sources: ConfigurationSources,
+  { checksMail = false }: { readonly checksMail?: boolean } = {},
 ): Promise<readonly Finding[]> {
   const versions = checkVersions();
   let dataDirectory: readonly Finding[];
@@ -67,6 +69,7 @@ export async function examine(
     ...(await checkDatabase(database, source.isDemo, (directory) =>
       checkSealedSecrets(directory, environment, config),
     )),
+    await checkMail(config, checksMail),
     // The demo's provider runs only while the gateway does.
     ...(source.isDemo ? [] : await checkProviders(providers)),
   ];

@@ -1,3 +1,5 @@
+import type { CatalogText } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { escapeText } from '../../lib/plain-text.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { findConfigSource, loadForCommand } from '../environment.ts';
@@ -7,18 +9,20 @@ export const doctorCommands: CommandRows = {
   doctor: {
     about:
       'check everything that a gateway needs: versions, configuration, secrets, data directory, disk, database, clock, address, ' +
-      'providers (without their credentials); exit code 1 if something fails',
-    async runs(flags, output, _given, process) {
+      'mail, providers (without their credentials); exit code 1 if something fails',
+    with: { '--mail': 'also connect to the mail server and sign in; no mail is sent' },
+    async runs(flags, output, { mail }, process) {
       const { environment } = process;
       const source = findConfigSource(flags, environment);
       // Imported here, because `--help` needs no HTTP client for providers.
       const { examine } = await import('./doctor-examination.ts');
       const { catalogInUse } = await import('../catalog-in-use.ts');
-      const findings = await examine(source, environment, {
-        load: (catalog) => loadForCommand(flags, environment, { catalog }),
+      const sources = {
+        load: (catalog: CatalogText | undefined) => loadForCommand(flags, environment, { catalog }),
         // Errors of the database are not written here, because another finding reports them.
-        findCatalog: (config) => catalogInUse(flags, { ...process, writeError: () => undefined }, config),
-      });
+        findCatalog: (config: Config) => catalogInUse(flags, { ...process, writeError: () => undefined }, config),
+      };
+      const findings = await examine(source, environment, sources, { checksMail: mail === true });
       output.print(findings, () => findings.map(describe).join('\n'));
       return findings.some(({ state }) => state === 'failed') ? 1 : 0;
     },

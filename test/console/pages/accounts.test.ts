@@ -100,6 +100,7 @@ describe('the account pages of operators', { skip: withoutBrowser }, () => {
       '#/operator/accounts',
       ...tabs.map((tab) => `#/operator/accounts/${id}?tab=${tab}`),
       '#/operator/vouchers',
+      '#/operator/invoices',
       '#/operator/users',
       '#/operator/users?tab=tokens',
       '#/operator/plans',
@@ -117,6 +118,6 @@ describe('the account pages of operators', { skip: withoutBrowser }, () => {
 async function changingButtons(page: Page): Promise<string[]> {
   const names = await page.locator('main button:not([role=tab]):not(.revealed)').allInnerTexts();
   return names.filter(
-    (name) => !['', 'CSV', 'Print', 'Redemptions', 'Show more', 'All accounts'].includes(name.trim()),
+    (name) => !['', 'CSV', 'Print or save as PDF', 'Redemptions', 'Show more', 'All accounts'].includes(name.trim()),
   );
 }

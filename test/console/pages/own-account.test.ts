@@ -244,6 +244,59 @@ describe('the settings of accounts and users', { skip: withoutBrowser }, () => {
     await page.getByText('No endpoints yet').waitFor();
   });
 
+  it('the group robot of a messenger receives a test, and the page does not show its address', async (test) => {
+    const receiver = await startReceiver();
+    test.after(() => receiver.close());
+    receiver.respond = (response) => void response.end('{"code":0}');
+    const { owner } = await people();
+    await using console = await openConsole(server, { person: owner, at: '#/webhooks' });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByLabel('Send to').selectOption('feishu');
+    await page.getByLabel('Address').fill(`${receiver.url}/robot-path-secret`);
+    await page.getByLabel('Signing secret of the robot').fill('robot-secret');
+    await page.getByLabel('Language of messages').selectOption('zh');
+    await console.assertAccessible();
+    await page.getByRole('dialog').getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByText('Endpoint added. Send a test to check it.').waitFor();
+    const shown = `${new URL(receiver.url).origin}/…cret`;
+    await choose(page, shown, 'Send a test');
+    await page.getByText('delivered').waitFor();
+    assert.match(receiver.received[0]!.body.content.text, /^测试/);
+    assert.equal(typeof receiver.received[0]!.body.sign, 'string');
+    await choose(page, shown, 'Edit');
+    await page.getByLabel('Language of messages').selectOption('en');
+    await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+    await page.getByText('Endpoint changed.').waitFor();
+    const { body } = await ask(server, 'GET', '/webhooks', undefined, owner.headers);
+    assert.deepEqual([body.data[0].language, body.data[0].isSigned], ['en', true]);
+    assert.doesNotMatch(await page.content(), /path-secret|robot-secret/);
+  });
+
+  it('the overview shows a member their used budget, and an owner whose it is', async () => {
+    const { accountId, owner, member } = await people();
+    const made = await server.admin('POST', `/accounts/${accountId}/keys`, { name: 'laptop', userId: member.id });
+    assert.equal(await chat(made.body.key), 200);
+    const limits = { userId: member.id, weeklySpendCapYuan: '0.00001' };
+    await server.admin('PATCH', `/accounts/${accountId}/members`, limits);
+    // The limit counts from when it is set.
+    assert.equal(await chat(made.body.key), 200);
+    assert.equal(await chat(made.body.key), 429);
+    await using console = await openConsole(server, { person: member, at: '#/' });
+    await console.page.getByText('A budget is used up: its calls are refused').waitFor();
+    await console.page.getByText(/^Your budget: ¥\S+ of ¥\S+ used this week\. Renewed at /).waitFor();
+    await console.page.getByText('An owner of the account can raise it.').waitFor();
+    await console.assertAccessible();
+    await using ofOwner = await openConsole(server, { person: owner, at: '#/' });
+    await ofOwner.page.getByText(/^Member Mo: ¥\S+ of ¥\S+ used this week\./).waitFor();
+  });
+
+  it('the settings say that owners get an e-mail only if there is a mail server', async () => {
+    const { owner } = await people();
+    await using console = await openConsole(server, { person: owner, at: '#/settings' });
+    await console.page.getByText('When the balance falls below this amount, webhooks are called.').waitFor();
+  });
+
   it('a voucher shows what it added, and a mistyped code shows the error', async () => {
     const { member } = await people();
     const batch = { name: 'spring', count: 1, amountYuan: '5.5' };

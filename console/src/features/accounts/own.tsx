@@ -16,6 +16,7 @@ import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { BuyerForm } from './buyer-form.tsx';
 import { RateLimits } from './own-rate-limits.tsx';
 import { settingsTexts } from './own-texts.ts';
 
@@ -28,6 +29,7 @@ export function AccountSettingsPage() {
       {account?.role === 'owner' && (
         <>
           <About account={account} />
+          <BuyerForm buyer={account.buyer} />
           <DailyCap account={account} />
           <MembersSight account={account} />
           <LowBalance />
@@ -150,7 +152,7 @@ function LowBalance() {
     );
   }
   return (
-    <Section title={text.lowBalance} lead={text.lowBalanceLead}>
+    <Section title={text.lowBalance} lead={read.data.hasMail ? text.lowBalanceMailLead : text.lowBalanceLead}>
       <LowBalanceForm stored={read.data.thresholdYuan ?? ''} usual={read.data.defaultThresholdYuan} />
     </Section>
   );

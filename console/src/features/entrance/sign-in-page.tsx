@@ -1,4 +1,4 @@
-import { Alert, Button, Divider, Stack, TextInput } from '@mantine/core';
+import { Alert, Anchor, Button, Divider, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useChange, useRead } from '../../api/queries.ts';
 import { Form } from '../../parts/forms/form.tsx';
@@ -12,6 +12,9 @@ import { ownValue } from '../../text/own-value.ts';
 import { Entrance } from './entrance.tsx';
 import { sessionTexts } from './texts.ts';
 
+/** The page for people who forgot their password. */
+export const FORGOT_PATH = '/forgot-password';
+
 /** Shown instead of the requested page while nobody is signed in. */
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const text = useTexts(sessionTexts);
@@ -21,6 +24,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const signIn = useChange('POST /account/v1/sessions');
   const begin = useChange('POST /account/v1/oidc/{id}/flows');
   const providers = useRead('GET /account/v1/oidc', {}).data?.data ?? [];
+  const hasResets = useRead('GET /account/v1/password-resets', {}).data?.isAvailable === true;
   const failure = place.path === '/sign-in' ? place.query.error : undefined;
 
   async function submit(): Promise<void> {
@@ -49,6 +53,11 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           <TextInput label={text.user} name="user" autoComplete="username" required {...field('user')} />
           <CurrentPassword label={text.password} name="password" {...field('password')} />
         </Form>
+        {hasResets && (
+          <Anchor size="sm" href={hashOf(FORGOT_PATH)}>
+            {text.forgot}
+          </Anchor>
+        )}
         {providers.length > 0 && <Divider label={text.or} />}
         {providers.map(({ name, displayName }) => (
           <Button key={name} variant="default" loading={begin.isPending} onClick={() => void signInAt(name)}>

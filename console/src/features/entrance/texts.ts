@@ -7,6 +7,13 @@ export const sessionTexts = pageTexts(
     user: 'E-mail address or name',
     signInWith: (provider: string) => `Sign in with ${provider}`,
     or: 'or',
+    forgot: 'Forgot password?',
+    forgotTitle: 'Forgot password',
+    forgotLead: 'Enter the e-mail address with which you sign in. You get a link to choose a new password.',
+    sendLink: 'Send a link',
+    linkSent: (email: string) =>
+      `If somebody signs in with ${email} and a password, a mail with a link is on its way. The link works once, for an hour. If no mail arrives, look in the spam folder, or ask an operator.`,
+    backToSignIn: 'Back to sign-in',
     noAccountYet:
       'There is no self-service sign-up. Ask an operator for a user, or an account owner for an invitation.',
     oidcFailed: 'Sign-in with the other service failed.',
@@ -36,6 +43,13 @@ export const sessionTexts = pageTexts(
     user: '邮箱或用户名',
     signInWith: (provider: string) => `使用 ${provider} 登录`,
     or: '或',
+    forgot: '忘记密码？',
+    forgotTitle: '忘记密码',
+    forgotLead: '请填写您登录使用的邮箱，您将收到用于设置新密码的链接。',
+    sendLink: '发送链接',
+    linkSent: (email: string) =>
+      `如果有用户以 ${email} 和密码登录，邮件已在发送中。链接仅可使用一次，一小时内有效。如未收到，请查看垃圾邮件，或联系管理员。`,
+    backToSignIn: '返回登录',
     noAccountYet: '此处不开放注册：由管理员创建用户，或由账户所有者发送邀请链接。',
     oidcFailed: '第三方登录未成功。',
     oidcErrors: {

@@ -17,8 +17,9 @@ export function useEntryColumns<Item extends LedgerEntry | OwnLedgerEntry>(
     { header: text.when, cell: ({ createdAt }) => <Instant at={createdAt} /> },
     { header: text.kind, cell: ({ kind }) => kinds[kind] },
     {
-      header: text.call,
-      cell: ({ callId }) => (callId === null ? '–' : <CallLink callId={callId} storiesAt={storiesAt} />),
+      header: text.callOrReference,
+      cell: ({ callId, reference }) =>
+        callId === null ? (reference ?? '–') : <CallLink callId={callId} storiesAt={storiesAt} />,
     },
     ...more,
     { header: text.amount, isFigure: true, cell: ({ amountYuan }) => <Yuan amount={amountYuan} /> },

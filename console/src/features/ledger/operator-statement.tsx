@@ -18,6 +18,7 @@ export function StatementTab({ account }: { readonly account: Account }) {
     <MonthlyStatement
       title={text.ofAccount(account.name, month)}
       month={month}
+      isOwn={false}
       read={useRead('GET /admin/v1/accounts/{id}/statement', input)}
       csv={
         <CsvButton

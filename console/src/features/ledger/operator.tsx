@@ -15,6 +15,7 @@ import { useEntryColumns } from './entry-columns.tsx';
 import { LedgerFilters, useLedgerFilter } from './ledger-filters.tsx';
 import { moneyTexts } from './operator-texts.ts';
 import { PostEntryDialog } from './post-entry-dialog.tsx';
+import { ReceiptLink } from './receipt-link.tsx';
 import { ledgerTexts } from './texts.ts';
 
 export function MoneyTab({ account }: { readonly account: Account }) {
@@ -28,9 +29,11 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const input = { path: { id: account.id }, query: filter };
   const list = useList('GET /admin/v1/accounts/{id}/ledger', input, { isLive: true });
   const memo: Column<LedgerEntry> = { header: text.memo, cell: (entry) => entry.memo ?? '–' };
-  const refundButton = ({ kind, callId }: LedgerEntry) =>
-    kind === 'charge' &&
-    callId !== null && <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>;
+  const actions = ({ id, kind, callId }: LedgerEntry) => {
+    if (kind === 'top_up') return <ReceiptLink id={id} receiptsAt="/operator/receipts" />;
+    if (kind !== 'charge' || callId === null || !mayOperate) return null;
+    return <SmallButton onClick={() => setRefunded(callId)}>{text.refund}</SmallButton>;
+  };
   return (
     <Stack>
       <Section
@@ -58,7 +61,7 @@ export function MoneyTab({ account }: { readonly account: Account }) {
           label={ledger}
           list={list}
           columns={useEntryColumns<LedgerEntry>('/operator/calls', [memo])}
-          actions={mayOperate && refundButton}
+          actions={actions}
           isInPlace
           empty={
             <EmptyState title={isFiltered ? noneFits : text.none} hint={isFiltered ? noneFitsHint : text.noneHint} />

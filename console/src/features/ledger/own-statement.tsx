@@ -24,6 +24,7 @@ function StatementOf({ month }: { readonly month: string }) {
     <MonthlyStatement
       title={text.of(month)}
       month={month}
+      isOwn
       read={useRead('GET /account/v1/statement', input)}
       csv={<CsvButton endpoint="GET /account/v1/statement" input={input} fileName={`statement-${month}.csv`} />}
     />

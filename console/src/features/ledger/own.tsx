@@ -10,6 +10,7 @@ import { useTexts } from '../../text/language.tsx';
 import { useEntryColumns } from './entry-columns.tsx';
 import { LedgerFilters, useLedgerFilter } from './ledger-filters.tsx';
 import { OwnStatementTab } from './own-statement.tsx';
+import { ReceiptLink } from './receipt-link.tsx';
 import { ledgerTexts } from './texts.ts';
 
 export function LedgerPage() {
@@ -47,6 +48,7 @@ function Entries() {
         isInPlace
         list={list}
         columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
+        actions={({ id, kind }) => kind === 'top_up' && <ReceiptLink id={id} receiptsAt="/receipts" />}
         empty={
           <EmptyState
             title={isFiltered ? text.noneFits : text.nothing}

@@ -17,13 +17,13 @@ interface PostEntryDialogProps extends DialogProps {
   readonly account: Account;
 }
 
-const emptyDraft = () => ({ amount: '', memo: '' });
+const emptyDraft = () => ({ amount: '', memo: '', reference: '' });
 
 /** Posts a top-up or an adjustment. Shows the resulting balance before sending. */
 export function PostEntryDialog({ kind, account, ...dialog }: PostEntryDialogProps) {
   const text = useTexts(moneyTexts);
   const format = useFormat();
-  const [{ amount, memo }, field] = useDraft(emptyDraft, dialog.isOpen);
+  const [{ amount, memo, reference }, field] = useDraft(emptyDraft, dialog.isOpen);
   const isTopUp = kind === 'top_up';
   const entered = enteredNano(amount);
   const isAmount = entered !== null;
@@ -36,7 +36,11 @@ export function PostEntryDialog({ kind, account, ...dialog }: PostEntryDialogPro
       {...dialog}
       input={() => ({
         path: { id: account.id },
-        body: { amountYuan: amount, memo: textOrNull(memo) },
+        body: {
+          amountYuan: amount,
+          memo: textOrNull(memo),
+          ...(isTopUp ? { reference: textOrNull(reference) } : {}),
+        },
       })}
       onDone={({ balanceYuan }) => {
         notifications.show({ color: 'teal', title, message: text.done(format.yuan(balanceYuan)) });
@@ -58,6 +62,14 @@ export function PostEntryDialog({ kind, account, ...dialog }: PostEntryDialogPro
         maxLength={200}
         {...field('memo')}
       />
+      {isTopUp && (
+        <TextInput
+          label={text.reference}
+          description={`${text.optional} ${text.referenceHint}`}
+          maxLength={64}
+          {...field('reference')}
+        />
+      )}
       <BalanceChange
         now={account.balanceYuan}
         then={entered === null ? null : fromNano(toNano(account.balanceYuan) + entered)}

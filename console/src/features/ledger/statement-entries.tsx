@@ -13,12 +13,14 @@ const texts = pageTexts(
     title: 'Entries beside charges',
     lead: 'Top-ups, refunds and adjustments, oldest first.',
     showAll: (count: number) => `Show all ${count}`,
+    callOrReference: 'Call or payment reference',
     cut: 'The month has more of these entries than a statement lists. All of them are in its sums, and the CSV has the sums alone.',
   },
   {
     title: '扣费以外的账目',
     lead: '充值、退款与调账，最早的在前。',
     showAll: (count: number) => `显示全部 ${count} 条`,
+    callOrReference: '调用或付款参考号',
     cut: '本月此类账目超出对账单可列出的数量。合计已包含全部账目，CSV 仅含合计。',
   },
 );
@@ -47,7 +49,7 @@ export function StatementEntries({ entries, areEntriesCut }: StatementEntriesPro
         columns={[
           { header: text.when, cell: ({ createdAt }) => <Instant at={createdAt} /> },
           { header: text.kind, cell: ({ kind }) => kinds[kind] },
-          { header: text.call, cell: ({ callId }) => callId ?? '–' },
+          { header: text.callOrReference, cell: ({ callId, reference }) => callId ?? reference ?? '–' },
           ...(hasMemos ? [{ header: text.memo, cell: ({ memo }: { memo?: string | null }) => memo ?? '–' }] : []),
           { header: text.amount, cell: ({ amountYuan }) => <Yuan amount={amountYuan} />, isFigure: true },
         ]}

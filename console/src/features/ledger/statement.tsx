@@ -10,6 +10,8 @@ import { Section } from '../../parts/section.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ledgerKindTexts } from './ledger-kinds.ts';
+import { Paper } from './paper.tsx';
+import { paperTexts } from './paper-texts.ts';
 import { StatementEntries } from './statement-entries.tsx';
 import { statementTexts } from './statement-texts.ts';
 
@@ -17,12 +19,15 @@ interface MonthlyStatementProps {
   readonly title: string;
   readonly month: string;
   readonly read: Read & { readonly data: OwnStatement | Statement | undefined };
+  /** Whether the reader can enter the buyer's particulars. */
+  readonly isOwn: boolean;
   readonly csv: ReactNode;
 }
 
 /** A monthly statement to print or save. Amounts are exact, because paper has no tooltips. */
-export function MonthlyStatement({ title, month, read, csv }: MonthlyStatementProps) {
+export function MonthlyStatement({ title, month, read, isOwn, csv }: MonthlyStatementProps) {
   const text = useTexts(statementTexts);
+  const { print } = useTexts(paperTexts);
   const [, change] = usePlaceQuery();
   const { data } = read;
   return (
@@ -30,19 +35,19 @@ export function MonthlyStatement({ title, month, read, csv }: MonthlyStatementPr
       <Group align="flex-end" className="no-print">
         <CalendarField type="month" label={text.month} value={month} onChange={(next) => change({ month: next })} />
         <Button variant="default" onClick={() => window.print()}>
-          {text.print}
+          {print}
         </Button>
         {csv}
       </Group>
       <ReadState read={read} />
       {data !== undefined && (
-        <>
+        <Paper parties={data} isOwn={isOwn}>
           <Title order={2} size="h3">
             {title}
           </Title>
           <Sums statement={data} />
           <StatementEntries entries={data.entries} areEntriesCut={data.areEntriesCut} />
-        </>
+        </Paper>
       )}
     </Stack>
   );

@@ -16,6 +16,8 @@ import { liveTexts } from './texts.ts';
 
 /** Routes listed by name; the rest are counted. */
 const ROUTES_SHOWN = 5;
+/** Open requests for invoices above this number are not counted. */
+const INVOICES_COUNTED = 50;
 
 export function Attention() {
   const text = useTexts(liveTexts);
@@ -23,7 +25,10 @@ export function Attention() {
   const run = useAuditRun(user.id);
   const routes = useRead('GET /admin/v1/routes', {}, { isLive: true });
   const config = useRead('GET /admin/v1/config', {}, { isLive: true });
+  const query = { state: 'open', limit: INVOICES_COUNTED } as const;
+  const invoices = useRead('GET /admin/v1/invoice-requests', { query }, { isLive: true }).data;
   const hasWord =
+    (invoices?.data.length ?? 0) > 0 ||
     routes.data?.data.some(isUnhealthy) ||
     (routes.data?.drains.length ?? 0) > 0 ||
     (config.data !== undefined && (config.data.lastError !== null || config.data.needsRestart.length > 0));
@@ -33,6 +38,11 @@ export function Attention() {
         <ErrorNotice error={routes.error ?? config.error} />
         {routes.data !== undefined && <RouteLines status={routes.data} />}
         {config.data !== undefined && <ConfigLines config={config.data} />}
+        {invoices !== undefined && invoices.data.length > 0 && (
+          <Line icon={InfoIcon} color="orange" link={{ label: text.toInvoices, path: '/operator/invoices?state=open' }}>
+            {text.openInvoices(invoices.data.length, invoices.nextCursor !== null)}
+          </Line>
+        )}
         {!hasWord && routes.data !== undefined && config.data !== undefined && (
           <Line icon={CheckCircleIcon} color="teal">
             {text.allWell}

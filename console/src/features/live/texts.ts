@@ -44,6 +44,9 @@ export const liveTexts = pageTexts(
     toRoutes: 'Routes',
     drained: (what: string) => `${what} is drained`,
     needsRestart: (names: string) => `Changes need a restart: ${names}`,
+    openInvoices: (count: number, hasMore: boolean) =>
+      count === 1 ? 'An account waits for an invoice' : `${count}${hasMore ? '+' : ''} requests for invoices are open`,
+    toInvoices: 'Invoices',
     toConfig: 'Configuration',
     auditNone: 'No audit in this session',
     auditRunning: 'An audit is running.',
@@ -97,6 +100,8 @@ export const liveTexts = pageTexts(
     toRoutes: '路由',
     drained: (what: string) => `${what} 已排空`,
     needsRestart: (names: string) => `以下更改等待重启：${names}`,
+    openInvoices: (count: number, hasMore: boolean) => `${count}${hasMore ? '+' : ''} 个开票申请待开具`,
+    toInvoices: '发票',
     toConfig: '配置',
     auditNone: '本次会话尚未审计',
     auditRunning: '审计进行中。',

@@ -56,6 +56,7 @@ export function InviteButton() {
   const account = useRead('GET /account/v1/account', {}).data;
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
   const [open, dialog] = usePlaceDialog('invite');
+  const hasMail = useRead('GET /account/v1/password-resets', {}).data?.isAvailable === true;
   const [{ email, role }, field] = useDraft(() => ({ email: '', role: 'member' as Role }), dialog.isOpen);
   const [made, setMade] = useState<ResponseOf<'POST /account/v1/invitations'> | null>(null);
   return (
@@ -70,7 +71,7 @@ export function InviteButton() {
       >
         <TextInput
           label={text.email}
-          description={text.inviteEmailHint}
+          description={hasMail ? text.inviteMailedHint : text.inviteEmailHint}
           placeholder={text.optional}
           type="email"
           maxLength={200}
@@ -82,8 +83,14 @@ export function InviteButton() {
           <Text size="sm">{isBalanceSeen ? text.balanceSeen : text.balanceHidden}</Text>
         )}
       </ChangeDialog>
-      <SecretDialog title={text.invited} secret={made?.link ?? null} hint={text.linkOnce} onClose={() => setMade(null)}>
+      <SecretDialog
+        title={text.invited}
+        secret={made?.link ?? null}
+        hint={made?.linkMailedTo == null ? text.linkOnce : text.linkOnceMailed}
+        onClose={() => setMade(null)}
+      >
         <Stack gap={4}>
+          {made?.linkMailedTo != null && <Text fw={600}>{text.mailedTo(made.linkMailedTo)}</Text>}
           <Text>{text.linkWarning}</Text>
           {made?.linkHint != null && <Text size="sm">{made.linkHint}</Text>}
         </Stack>

@@ -15,6 +15,7 @@ import { toNano } from '../../text/yuan.ts';
 import { Hints } from './hints.tsx';
 import { NewestCalls } from './newest-calls.tsx';
 import { overviewTexts } from './texts.ts';
+import { UsedBudgets } from './used-budgets.tsx';
 
 // The chart library is half the size of everything else, so it loads after the page.
 const chargeByDay = loadedLater(async () => (await import('./charge-by-day.tsx')).ChargeByDay);
@@ -35,7 +36,12 @@ export function OverviewPage() {
     <Page lead={data?.role === 'member' ? text.member : data?.name}>
       <ErrorNotice error={failed?.error ?? null} onRetry={() => void failed?.refetch()} />
       {account.isPending && <Loading />}
-      {data !== undefined && <Hints account={data} />}
+      {data !== undefined && (
+        <>
+          <Hints account={data} />
+          <UsedBudgets account={data} />
+        </>
+      )}
       <SimpleGrid cols={{ base: 1, xs: 2, lg: data?.role === 'owner' ? 3 : 1 }}>
         {data?.role === 'owner' && <Money account={data} />}
         <Tile label={text.inFlight} detail={inFlight === undefined ? undefined : text.now(inFlight.data.length)}>

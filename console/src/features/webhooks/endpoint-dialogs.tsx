@@ -4,7 +4,7 @@ import type { WebhookEndpoint } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
-import { useTexts } from '../../text/language.tsx';
+import { useLanguage, useTexts } from '../../text/language.tsx';
 import { webhooksTexts } from './texts.ts';
 import { useWebhookSide } from './webhook-side.ts';
 
@@ -12,7 +12,13 @@ type AccountEvent = NonNullable<BodyOf<'POST /account/v1/webhooks'>['events']>[n
 type Event = NonNullable<BodyOf<'POST /admin/v1/webhooks'>['events']>[number];
 
 /** Events that accounts can receive; operators can receive all. */
-const ACCOUNT_EVENTS: readonly AccountEvent[] = ['balance.low', 'plan.nearly_used', 'key.expiring'];
+const ACCOUNT_EVENTS: readonly AccountEvent[] = [
+  'balance.low',
+  'budget.nearly_used',
+  'plan.nearly_used',
+  'key.expiring',
+  'invoice.closed',
+];
 const EVENTS: readonly Event[] = [
   ...ACCOUNT_EVENTS,
   'route.down',
@@ -23,8 +29,18 @@ const EVENTS: readonly Event[] = [
   'prices.failed',
 ];
 
+type Form = WebhookEndpoint['form'];
+
+const FORMS: readonly Form[] = ['faregate', 'feishu', 'dingtalk', 'wecom', 'slack', 'telegram'];
+
+/** Messengers whose robots can verify signatures. */
+const WITH_SECRET: readonly Form[] = ['feishu', 'dingtalk'];
+
 interface EndpointDraft {
+  readonly form: Form;
   readonly url: string;
+  readonly secret: string;
+  readonly language: 'usual' | 'en' | 'zh';
   readonly hearsAll: boolean;
   readonly events: readonly Event[];
 }
@@ -32,34 +48,39 @@ interface EndpointDraft {
 interface EndpointDialogProps extends DialogProps {
   /** `null` to create an endpoint. */
   readonly endpoint: WebhookEndpoint | null;
-  /** Called with the secret of a new endpoint, which is shown once. */
-  readonly onSecret?: (secret: string) => void;
+  /** Called with the secret of a new endpoint, which is shown once; `null`: a messenger's, which has none. */
+  readonly onCreated?: (secret: string | null) => void;
 }
 
-export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialogProps) {
+export function EndpointDialog({ endpoint, onCreated, ...dialog }: EndpointDialogProps) {
   const { api } = useWebhookSide();
   const text = useTexts(webhooksTexts);
+  const { language } = useLanguage();
   const isOfAccount = endpoint === null ? api === '/account/v1' : endpoint.accountId !== null;
   const known: readonly Event[] = isOfAccount ? ACCOUNT_EVENTS : EVENTS;
   const [draft, field, set] = useDraft<EndpointDraft>(
     () => ({
-      url: endpoint?.url ?? '',
+      form: endpoint?.form ?? 'faregate',
+      // The address of a messenger is shown without its secret, so it cannot be edited.
+      url: endpoint?.form === 'faregate' ? endpoint.url : '',
+      secret: '',
+      language: endpoint === null ? language : (endpoint.language ?? 'usual'),
       hearsAll: (endpoint?.events ?? null) === null,
       events: known.filter((event) => endpoint?.events?.includes(event) ?? true),
     }),
     dialog.isOpen,
   );
   const problem = () => (draft.hearsAll || draft.events.length > 0 ? null : text.eventMissing);
-  const fields = <EndpointFields draft={draft} field={field} onChange={set} known={known} />;
+  const fields = <EndpointFields endpoint={endpoint} draft={draft} field={field} onChange={set} known={known} />;
   if (endpoint === null) {
     return (
       <ChangeDialog
         endpoint={`POST ${api}/webhooks` as const}
         title={text.create}
         {...dialog}
-        input={() => ({ body: bodyOf(draft) })}
+        input={() => ({ body: { ...bodyOf(draft), url: draft.url.trim(), form: draft.form } })}
         problem={problem}
-        onDone={({ secret }) => onSecret?.(secret)}
+        onDone={({ secret }) => onCreated?.(secret)}
       >
         {fields}
       </ChangeDialog>
@@ -70,7 +91,7 @@ export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialog
       endpoint={`PATCH ${api}/webhooks/{id}` as const}
       title={text.edit}
       {...dialog}
-      input={() => ({ path: { id: endpoint.id }, body: bodyOf(draft) })}
+      input={() => ({ path: { id: endpoint.id }, body: changeOf(draft) })}
       problem={problem}
       doneText={text.saved}
     >
@@ -80,31 +101,70 @@ export function EndpointDialog({ endpoint, onSecret, ...dialog }: EndpointDialog
 }
 
 /** The fields of an account's endpoint offer only account events, so the cast is safe. */
-function bodyOf({ url, hearsAll, events }: EndpointDraft) {
-  return { url: url.trim(), events: hearsAll ? null : (events as readonly AccountEvent[]) };
+function bodyOf({ form, secret, language, hearsAll, events }: EndpointDraft) {
+  return {
+    events: hearsAll ? null : (events as readonly AccountEvent[]),
+    ...(WITH_SECRET.includes(form) && secret.trim() !== '' && { secret: secret.trim() }),
+    ...(form !== 'faregate' && { language: language === 'usual' ? null : language }),
+  };
+}
+
+/** An empty address keeps the present one. */
+function changeOf(draft: EndpointDraft) {
+  const url = draft.url.trim();
+  return { ...bodyOf(draft), ...(url !== '' && { url }) };
 }
 
 interface EndpointFieldsProps {
+  readonly endpoint: WebhookEndpoint | null;
   readonly draft: EndpointDraft;
   readonly field: FieldOf<EndpointDraft>;
   readonly onChange: (change: Partial<EndpointDraft>) => void;
   readonly known: readonly Event[];
 }
 
-function EndpointFields({ draft: { hearsAll, events }, field, onChange, known }: EndpointFieldsProps) {
+function EndpointFields({ endpoint, draft, field, onChange, known }: EndpointFieldsProps) {
+  const { form, hearsAll, events } = draft;
   const text = useTexts(webhooksTexts);
+  const isMessenger = form !== 'faregate';
+  const isKept = endpoint !== null && isMessenger;
   return (
     <>
+      {endpoint === null && (
+        <NativeSelect
+          label={text.form}
+          value={form}
+          onChange={({ currentTarget }) => onChange({ form: currentTarget.value as Form })}
+          data={FORMS.map((value) => ({ value, label: text.forms[value] }))}
+        />
+      )}
       <TextInput
         label={text.url}
-        description={text.urlHint}
-        placeholder="https://receiver.example/hook"
+        description={`${isMessenger ? text.formHints[form] : `${text.urlHint} ${text.formHints.faregate}`}${isKept ? ` ${text.urlKept}` : ''}`}
+        placeholder={isMessenger ? undefined : 'https://receiver.example/hook'}
         type="url"
-        required
+        required={!isKept}
         maxLength={2000}
         {...field('url')}
         data-autofocus
       />
+      {WITH_SECRET.includes(form) && (
+        <TextInput
+          label={text.secret}
+          description={endpoint?.isSigned ? `${text.robotSecretHint} ${text.secretKept}` : text.robotSecretHint}
+          maxLength={200}
+          autoComplete="off"
+          {...field('secret')}
+        />
+      )}
+      {isMessenger && (
+        <NativeSelect
+          label={text.messageLanguage}
+          value={draft.language}
+          onChange={({ currentTarget }) => onChange({ language: currentTarget.value as EndpointDraft['language'] })}
+          data={(['usual', 'en', 'zh'] as const).map((value) => ({ value, label: text.languages[value] }))}
+        />
+      )}
       <NativeSelect
         label={text.events}
         value={hearsAll ? 'all' : 'chosen'}

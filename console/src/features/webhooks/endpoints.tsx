@@ -1,4 +1,5 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
@@ -38,10 +39,13 @@ export function Endpoints({ lead }: { readonly lead: string }) {
           columns={[
             {
               header: text.url,
-              cell: ({ url }) => (
-                <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-                  {url}
-                </Text>
+              cell: ({ form, url }) => (
+                <Stack gap={2}>
+                  <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                    {url}
+                  </Text>
+                  {form !== 'faregate' && <Text size="sm">{text.forms[form]}</Text>}
+                </Stack>
               ),
             },
             ...(isOperators
@@ -87,10 +91,14 @@ function CreateButton() {
   const text = useTexts(webhooksTexts);
   const [open, dialog] = usePlaceDialog('new');
   const [secret, setSecret] = useState<string | null>(null);
+  const showCreated = (made: string | null): void => {
+    if (made === null) notifications.show({ color: 'teal', message: text.madeMessenger });
+    else setSecret(made);
+  };
   return (
     <>
       <Button onClick={open}>{text.create}</Button>
-      <EndpointDialog endpoint={null} {...dialog} onSecret={setSecret} />
+      <EndpointDialog endpoint={null} {...dialog} onCreated={showCreated} />
       <SecretDialog title={text.created} secret={secret} hint={text.secretOnce} onClose={() => setSecret(null)}>
         {text.secretHint}
       </SecretDialog>

@@ -21,7 +21,11 @@ export function lowestCap(capNano: bigint | null, ownCapNano: bigint | null): bi
   return ownCapNano < capNano ? ownCapNano : capNano;
 }
 
-function spentToday(money: MoneyState, { dayBeganAtMs, nowMs }: RunningPeriods): bigint {
+/** Returns what counts against the daily cap, without reservations. */
+export function spentToday(
+  money: Pick<MoneyState, 'dayBeganAtMs' | 'spentNano'>,
+  { dayBeganAtMs, nowMs }: RunningPeriods,
+): bigint {
   return isCounted(money.dayBeganAtMs, dayBeganAtMs, nowMs) ? money.spentNano : 0n;
 }
 

@@ -110,7 +110,7 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
 /** Returns all budgets, the longest period first, because a refusal lasts until the period of its budget ends. */
-function allBudgets(key: KeyState, periods: RunningPeriods) {
+export function allBudgets(key: KeyState, periods: RunningPeriods) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
   const budget = <Cap extends keyof KeyLimits & `${string}CapNano`>(
