@@ -35,13 +35,15 @@ describe('a number in a text', () => {
     assert.equal(counted(1, 'failure', 'failures in a row'), '1 failure');
   });
 
-  it('is never followed by a plural that is always the same', () => {
+  it('is never followed by a plural that one has too', () => {
     const files = globSync('console/src/**/*.{ts,tsx}');
     assert.ok(files.length > 200);
     const found = files.flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
-        .flatMap((line, index) => (PLURAL.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+        .flatMap((line, index) =>
+          PLURAL.test(line) && !line.includes(' === 1 ? ') ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+        ),
     );
     assert.deepEqual(found, []);
   });
