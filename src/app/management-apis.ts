@@ -8,6 +8,7 @@ import { keyReader } from '../api/management/key-reader.ts';
 import { ACCOUNT_PREFIX, ADMIN_PREFIX } from '../api/management/prefixes.ts';
 import type { ManagementChange, ManagementWatch } from '../api/management/serve.ts';
 import { registerOpenApi } from '../api/openapi/register.ts';
+import { createPublicPrices } from '../api/plans/listed-model.ts';
 import { type AccountApiDependencies, accountTable, registerAccount } from '../api/registers/account.ts';
 import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
@@ -195,7 +196,10 @@ export class ManagementApis {
     registerAdmin(app, adminParts, this.guard, watch);
     registerAccount(app, { ...people, ...accountParts }, this.guard, watch);
     registerPeople(app, people, this.guard, watch);
-    registerConsole(app);
+    registerConsole(app, {
+      settings: () => settings.current.config,
+      prices: createPublicPrices(() => settings.current, clock),
+    });
     registerOpenApi(app, () => ({
       publicTable: deps.publicTable,
       managementTables: [

@@ -11,6 +11,11 @@ import type { ClientAddresses } from '../http/client-address.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import {
+  type AnnouncementsInForce,
+  createAnnouncementsInForce,
+} from '../notices/announcements/announcements-in-force.ts';
+import { type AnnouncementsStore, createAnnouncementsStore } from '../notices/announcements/announcements-store.ts';
 import { createIdentityStore } from '../people/identity-store.ts';
 import { createLinkStore } from '../people/link-store.ts';
 import { createMembershipStore } from '../people/membership-store.ts';
@@ -45,8 +50,14 @@ interface PeopleDependencies {
 }
 
 export type People = PeopleApiDependencies &
+  AnnouncementParts &
   AdminPeopleDependencies &
   Pick<KeyAdminDependencies, 'isMember'> & { readonly resets: PasswordResets };
+
+interface AnnouncementParts {
+  readonly announcements: AnnouncementsStore;
+  readonly announcementsInForce: AnnouncementsInForce;
+}
 
 export function createPeople(deps: PeopleDependencies): People {
   const { config, addresses, clock, ids } = deps;
@@ -60,6 +71,7 @@ export function createPeople(deps: PeopleDependencies): People {
   const links = createLinkStore(pool);
   const members = createMembershipStore(pool);
   const identities = createIdentityStore(pool);
+  const announcements = createAnnouncementsStore(pool);
   const users = createUserStore(pool);
   const oneTimeLinks = createOneTimeLinks({
     links,
@@ -85,6 +97,8 @@ export function createPeople(deps: PeopleDependencies): People {
       logger: deps.logger,
     }),
     identities,
+    announcements,
+    announcementsInForce: createAnnouncementsInForce(announcements, clock),
     oidcProviders: () =>
       Object.entries(config().oidc).map(([name, settings]) => ({
         name,

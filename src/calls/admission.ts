@@ -148,6 +148,7 @@ function reservationRequest(call: Call): ReservationRequest {
       priceRule: price.rule,
       startedAtMs: call.startedAtMs,
       groupId: principal.groupId,
+      caller: call.caller,
     }),
   };
 }

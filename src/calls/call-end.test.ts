@@ -31,6 +31,7 @@ interface Case {
   readonly isTokenLimited?: boolean;
   readonly priceFactorBasisPoints?: number;
   readonly session?: Call['session'];
+  readonly attempts?: Call['attempts'];
   readonly end?: Partial<CallEnd>;
 }
 
@@ -63,6 +64,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     claim,
     route,
     failedRoutes: [],
+    attempts: more.attempts ?? [],
     translation: null,
     isTokenLimited,
     priceFactorBasisPoints,
@@ -130,6 +132,18 @@ describe('the end of a call', () => {
       session: { source: 'prompt_cache_key', provider: 'first', model: 'first-large' },
     });
     assert.equal(outcome.provider, 'vendor');
+  });
+
+  it('records the attempts if one of them failed', () => {
+    const attempt = {
+      no: 1,
+      provider: 'vendor',
+      model: 'large',
+      startedMs: 1,
+      durationMs: 2,
+      failure: 'queue',
+    } as const;
+    assert.deepEqual(recordOf({ attempts: [attempt] }).outcome.notes, { attempts: [attempt] });
   });
 
   it('applies the price factor of the admission', () => {

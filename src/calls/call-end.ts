@@ -1,6 +1,7 @@
 import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import type { CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
+import type { CallAttempt, CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
 import { type CallCharge, type CostTerms, chargeCall } from '../accounting/pricing/call-charge.ts';
 import { chargeBasis } from '../accounting/pricing/charge.ts';
 import { priceInForce } from '../accounting/pricing/price.ts';
@@ -39,12 +40,14 @@ interface CallAtEnd {
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
+  readonly caller: RecordedCaller | null;
   readonly callId: string;
   readonly startedAtMs: number;
   readonly model: Model;
   readonly routes: readonly Route[];
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
+  readonly attempts: readonly CallAttempt[];
   readonly session: CallSession | null;
   readonly translation: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'> | null;
   readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
@@ -82,6 +85,7 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
       errorCode: end.error === null ? null : end.error.code,
       requestId: end.requestId,
       clientRequestId: report.clientRequestId,
+      caller: call.caller,
       startedAtMs,
       firstByteMs: end.firstByteAtMs === null ? null : end.firstByteAtMs - startedAtMs,
       endedAtMs,
@@ -157,10 +161,14 @@ function costOf(
 
 function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
   const notes = withTranslation(call, charge === null ? undefined : chargeNotesOf(call, charge, doubted));
-  const { session, routes } = call;
-  if (session === null) return notes;
+  const { session, routes, attempts } = call;
+  if (session === null && attempts.length === 0) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
-  return { ...notes, session: { source: session.source, provider, model } };
+  return {
+    ...notes,
+    ...(session !== null && { session: { source: session.source, provider, model } }),
+    ...(attempts.length > 0 && { attempts }),
+  };
 }
 
 /** Maximum number of names in a record, and their maximum length: clients choose names of members. */

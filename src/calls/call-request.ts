@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
 import type { CallOutcome } from '../accounting/calls/call-outcome.ts';
 import type { Claim } from '../accounting/repeats/stored-responses.ts';
 import type { CallInput, Operation } from '../protocols/operations/operation.ts';
@@ -19,6 +20,8 @@ export interface CallRequest {
   readonly report: CallReport;
   /** Claim of an `Idempotency-Key`, which stores the response for repeated requests; `null`: the request has no such key. */
   claim: Claim | null;
+  /** What is recorded of the caller; `null`: nothing. */
+  readonly caller: RecordedCaller | null;
 }
 
 /** What pays for a call, determined by the endpoint (contract 1). */

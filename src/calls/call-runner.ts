@@ -153,6 +153,7 @@ export class CallRunner {
     const { callId, client, settings, report, session, route } = call;
     const { credentials } = settings.providers.get(route.providerId);
     const rotation = new CredentialRotation(credentials, route.providerModel, session?.key ?? null, clock);
+    call.rotation = rotation;
     for (;;) {
       try {
         const attempt = { credential: rotation.current, hasAlternative };
@@ -160,6 +161,7 @@ export class CallRunner {
         rotation.accepted();
         return;
       } catch (error) {
+        call.attemptFailed(error);
         if (isOfAccount(error) && error.refusal !== null) {
           const words = error.cause instanceof Error ? error.cause.message : null;
           const { status } = error.refusal;

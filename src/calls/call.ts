@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
-import { callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../accounting/accounts/recording.ts';
+import { type CallAttempt, callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
@@ -11,13 +12,15 @@ import type { Logger } from '../lib/logger.ts';
 import type { CallInput, Operation } from '../protocols/operations/operation.ts';
 import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
+import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import type { AllowedModel } from './allowed-models.ts';
+import { failedAttempt, NO_ATTEMPTS, withAttempt } from './attempts.ts';
 import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
 import type { CallPricing, PricingSide } from './call-pricing.ts';
 import type { CallReport, CallRequest, CallSession, EndpointPolicy } from './call-request.ts';
 import { budgetHeaders, callHeaders, rateHeaders, translationHeaders } from './relay/call-headers.ts';
 import type { Client, ShownHeaders } from './relay/client.ts';
-import { reportResult } from './relay/failover.ts';
+import { type CredentialRotation, reportResult } from './relay/failover.ts';
 import type { Settings } from './settings.ts';
 import type { TranslatedInput } from './translated-input.ts';
 
@@ -45,6 +48,7 @@ export class Call implements ShownHeaders {
   readonly settings: Settings;
   readonly report: CallReport;
   readonly claim: Claim | null;
+  readonly caller: RecordedCaller | null;
 
   // The fields from here on are set while the call is prepared.
   startedAtMs!: number;
@@ -78,6 +82,10 @@ export class Call implements ShownHeaders {
   /** The translation for the current route; `null`: the request is sent as it is. */
   translation: TranslatedInput | null = null;
   readonly failedRoutes: FailedRoute[] = [];
+  /** Empty until an attempt fails. */
+  attempts: readonly CallAttempt[] = NO_ATTEMPTS;
+  /** The credentials of the route. */
+  rotation!: Pick<CredentialRotation, 'currentName' | 'sentAtMs'>;
   #admitted!: Admitted;
   /** An instant of the database's clock. */
   #admittedAtMs = 0;
@@ -102,6 +110,7 @@ export class Call implements ShownHeaders {
     this.settings = request.settings;
     this.report = request.report;
     this.claim = request.claim;
+    this.caller = request.caller;
     this.#dependencies = dependencies;
   }
 
@@ -153,6 +162,28 @@ export class Call implements ShownHeaders {
     this.operation = translation?.operation ?? this.policy.operation;
   }
 
+  /** Records a failed attempt. An error that is not the provider's is none, and neither is one after the end of the call. */
+  attemptFailed(error: unknown): void {
+    if (this.#isEnded || !(error instanceof UpstreamFailure)) return;
+    this.#addAttempt(error, this.#dependencies.clock.nowMs());
+  }
+
+  /** @param error `null`: the provider answered */
+  #addAttempt(error: UpstreamFailure | GatewayError | null, endedAtMs: number): void {
+    const { route, rotation, startedAtMs, settings } = this;
+    const { providerId: provider, providerModel: model } = route;
+    const { currentName: credential, sentAtMs } = rotation;
+    const { texts } = settings.providers.get(provider).hidden;
+    this.attempts = withAttempt(this.attempts, {
+      provider,
+      model,
+      ...(credential !== null && { credential }),
+      startedMs: sentAtMs - startedAtMs,
+      durationMs: endedAtMs - sentAtMs,
+      ...(error !== null && failedAttempt(error, texts)),
+    });
+  }
+
   /** Called when a stream has begun without an error. This proves that the route works, however the stream ends. */
   began(): void {
     this.#permit!.began();
@@ -170,6 +201,9 @@ export class Call implements ShownHeaders {
     const trace = isFailed ? null : this.report.trace;
     if (!isFailed) reportResult(this.#permit!, end);
     const endedAtMs = clock.nowMs();
+    // A failed call has recorded its attempts already.
+    const isNoted = !isFailed && (end.error !== null || this.attempts.length > 0);
+    if (isNoted) this.#addAttempt(end.error, endedAtMs);
     if (trace !== null) trace.settlement = { startedAtMs: endedAtMs, endedAtMs };
     try {
       const record = settlementRecord(this, end, endedAtMs);

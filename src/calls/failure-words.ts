@@ -7,6 +7,10 @@ export function wordsOf(error: unknown): string {
   const { cause, response } = error;
   if (cause instanceof GatewayError) return `${cause.code}: ${cause.message}`;
   if (!(cause instanceof Error)) return response.message;
-  const { code } = cause as NodeJS.ErrnoException;
-  return [response.message, code, cause.message].filter(Boolean).join(' ');
+  return [response.message, connectionWords(cause)].join(' ');
+}
+
+/** The code and the message of a connection's error. It can contain secrets. */
+export function connectionWords({ code, message }: NodeJS.ErrnoException): string {
+  return [message.includes(code ?? '') ? null : code, message].filter(Boolean).join(' ');
 }

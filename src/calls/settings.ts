@@ -1,3 +1,4 @@
+import { type Recording, recordingOrNull } from '../accounting/accounts/recording.ts';
 import { compilePlans, type PlanTerms } from '../accounting/plans/plan.ts';
 import { createLocalTime, type LocalTime } from '../accounting/pricing/local-time.ts';
 import { compileRateDefaults, type RateDefaults } from '../accounting/reservations/rate-defaults.ts';
@@ -18,6 +19,8 @@ export interface Settings {
   readonly rateDefaults: RateDefaults | null;
   /** The largest input that any plan accepts. It also limits token counts at coding addresses, which need no subscription. */
   readonly codingInputBytesMax: number;
+  /** What is recorded of callers of all accounts; `null`: nothing. */
+  readonly recording: Recording | null;
   /** Instants at which prices change. Replaced when a revision of the catalog is scheduled. */
   switches: PriceSwitches;
   /** Requests that use these settings. Connections to providers stay open until the last one has ended. */
@@ -37,6 +40,7 @@ export function createSettings(config: Config, previous?: Settings, own: Config 
     plans,
     rateDefaults: compileRateDefaults(config),
     codingInputBytesMax: codingInputBytesMax(plans),
+    recording: recordingOrNull(config.recording),
     inFlight: new InFlight(),
   };
 }

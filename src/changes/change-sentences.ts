@@ -52,6 +52,13 @@ const posted =
     return { en: `${en}${said.en}`, zh: `${zh}${said.zh}` };
   };
 
+const announcement =
+  (en: string, zh: string): Sentence =>
+  (facts) => ({
+    en: `${en} announcement ${quotedName(facts.either('textEn') ?? facts.either('textZh'))}`,
+    zh: `${zh}公告${quotedName(facts.either('textZh') ?? facts.either('textEn'))}`,
+  });
+
 const refunded: Sentence = (facts) => {
   const [call, said, amount] = [facts.call, remark(facts.is('memo')), yuan(facts.is('amountYuan'))];
   return {
@@ -272,6 +279,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'accounts.members.delete': memberRemoved,
   'members.change': memberChanged,
   'members.delete': memberRemoved,
+  'announcements.create': announcement('created', '创建'),
+  'announcements.change': announcement('changed', '修改'),
+  'announcements.delete': announcement('deleted', '删除'),
   'webhooks.create': webhook('created the webhook endpoint', '添加'),
   'webhooks.change': webhookChanged,
   'webhooks.delete': webhook('deleted the webhook endpoint', '删除'),

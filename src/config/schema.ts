@@ -266,6 +266,12 @@ const routing = section({
   }).prefault({}),
 });
 
+const recording = section({
+  clientAddress: trueOrFalse.default(false).describe('Whether the record of a call has the address of the client.'),
+  program: trueOrFalse.default(false).describe('Whether it has the program, by the `User-Agent` header.'),
+  endUser: trueOrFalse.default(false).describe('Whether it has the end user whom the request names.'),
+});
+
 const idempotency = section({
   keepFor: durationOrZeroMs
     .default(24 * 3_600_000)
@@ -396,6 +402,8 @@ export const configSchema = section(
       ),
     routing: routing.prefault({}),
     idempotency: idempotency.prefault({}),
+    /** `docs/callers.md` */
+    recording: recording.prefault({}),
     log: log.prefault({}),
     retention: retention.prefault({}),
     people: people.prefault({}),

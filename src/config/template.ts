@@ -94,6 +94,13 @@ idempotency:
   #answerLimit: 1MiB
   #accountLimit: 64MiB
 
+recording:
+  # Whether records of calls have the client's address, its program (user agent), and the end user whom the request names.
+  # Accounts can switch this on for their own calls.
+  #clientAddress: false
+  #program: false
+  #endUser: false
+
 log:
   # Which requests are logged.
   #requests: all                        # all | refused | none

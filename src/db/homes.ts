@@ -38,6 +38,7 @@ export const HOMES = {
   ended_keys_progress: 'directory',
   /** In the directory, because an address may receive notices of several accounts. */
   send_rates: 'directory',
+  announcements: 'directory',
   /** In the directory, because operators read the requests of all accounts in one order. */
   invoice_requests: 'directory',
   route_drains: 'directory',
@@ -77,6 +78,7 @@ export const HOMES = {
   usage_rollups: 'partition',
   /** Sums of the partition's own accounts. Readers add up all partitions. */
   usage_totals: 'partition',
+  usage_callers: 'partition',
   route_hours: 'partition',
   account_changes: 'partition',
   /** Levels for which a notice was created. They change with balances and plans. */

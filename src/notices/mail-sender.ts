@@ -14,6 +14,9 @@ export interface MailTerms {
   readonly password: string | null;
   readonly from: string;
   readonly ca?: string;
+  /** What recipients see in place of the name of the gateway; `null`: nothing. */
+  readonly name: string | null;
+  readonly supportAddress: string | null;
 }
 
 interface Mail {
@@ -60,6 +63,7 @@ export async function sendOneMail(
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
 ): Promise<SendResult> {
+  const { host, port, tls, user, password, from, ca } = terms;
   const deadline = AbortSignal.timeout(deadlineMs);
   const record = AbortSignal.any([signal, deadline]);
   let transport: Transporter | null = null;
@@ -70,8 +74,7 @@ export async function sendOneMail(
     const sent = transport.sendMail({
       from,
       to: { name: '', address: to },
-      subject,
-      text,
+      ...branded(terms, { subject, text }),
       headers: { 'auto-submitted': 'auto-generated' },
       ...(id !== null && { messageId: `<${id}@${domainOf(from)}>` }),
     });
@@ -83,6 +86,15 @@ export async function sendOneMail(
   } finally {
     transport?.close();
   }
+}
+
+/** Adds the name to the subject, and name and support address as a signature (RFC 3676, section 4.3). */
+function branded({ name, supportAddress }: MailTerms, { subject, text }: Pick<Mail, 'subject' | 'text'>) {
+  const signature = [name, supportAddress].filter((line) => line !== null);
+  return {
+    subject: name === null ? subject : `${name}: ${subject}`,
+    text: signature.length === 0 ? text : [`${text.trimEnd()}\n`, '-- ', ...signature, ''].join('\n'),
+  };
 }
 
 /** Connects to the mail server and signs in. Returns what failed, without secrets; `null`: nothing. */

@@ -45,7 +45,7 @@ export function allowedNetworks(config: () => Config): () => AddressRanges {
 }
 
 /** Returns the settings for mail; `null` if no mail server is configured. */
-export function mailTerms({ mail }: Config): MailTerms | null {
+export function mailTerms({ mail, branding }: Config): MailTerms | null {
   if (mail === undefined) return null;
   const { host, port, tls, user, password, ca } = mail.smtp;
   return {
@@ -55,6 +55,8 @@ export function mailTerms({ mail }: Config): MailTerms | null {
     user: user ?? null,
     password: password ?? null,
     from: mail.from,
+    name: branding.name ?? null,
+    supportAddress: branding.supportAddress ?? null,
     ...(ca !== undefined && { ca }),
   };
 }

@@ -1,5 +1,5 @@
 import { createMonthTable, monthTableOf } from '../accounting/calls/calls-store.ts';
-import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-store.ts';
+import { ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from '../accounting/usage/rollup-columns.ts';
 import { COMMIT_IN_TWO_PHASES, hasCitus } from '../db/citus.ts';
 import { fieldsOf } from '../db/columns.ts';
 import { type LongTransaction, type Statement, toArray } from '../db/database.ts';

@@ -286,6 +286,7 @@ describe(`accounts`, { timeout: 60_000 }, () => {
       groupId: null,
       allowedModels: null,
       membersSeeBalance: true,
+      recording: { clientAddress: false, program: false, endUser: false },
       buyer: null,
       createdAt: NOON,
     });
@@ -824,6 +825,10 @@ describe(`calls`, { timeout: 60_000 }, () => {
       errorCode: null,
       requestId: body.requestId,
       clientRequestId: null,
+      clientAddress: null,
+      program: null,
+      endUser: null,
+      tags: [],
       usage: {
         source: 'observed',
         inputTokens: 11,

@@ -6,7 +6,7 @@ import { runCommand, type ServedHere, serveHere } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ask, sessionOf, tokenOf } from '../support/people.ts';
 import { type Finished, temporaryDirectory } from '../support/process.ts';
-import { type ScriptedProvider, startProvider } from '../support/provider.ts';
+import { json as jsonResponse, type ScriptedProvider, startProvider } from '../support/provider.ts';
 import { sql } from '../support/sql.ts';
 
 /** Stopped by SIGINT, which has no drain delay. */
@@ -234,6 +234,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     const { key } = await json('key', 'create', 'refunded');
     assert.equal(await call('/v1/chat/completions', key), 200);
     const [{ id, chargeYuan }] = JSON.parse((await cli('calls', '--account', 'refunded', '--json')).stdout);
+    assert.match(await printed('calls', 'show', id), /^status +succeeded 200$/m);
     const resolved = await cli('calls', 'resolve', id, '--charge', '1');
     assert.match(resolved.stderr, /already ended: it is succeeded/);
     assert.equal(
@@ -243,6 +244,21 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     assert.match((await cli('calls', 'refund', id)).stderr, /has been refunded already/);
     assert.ok((await cli('calls', '--account', 'refunded')).stdout.includes(`${chargeYuan} (-${chargeYuan})`));
     assert.equal((await cli('calls', '--status', 'in_flight')).stdout, 'No calls are in flight.\n');
+  });
+
+  it('shows why a call failed', async () => {
+    await printed('account', 'create', 'failing', '--verified', '--balance', '1');
+    const { key } = await json('key', 'create', 'failing');
+    const { respond } = provider;
+    provider.respond = jsonResponse(400, { error: { message: 'Too many images.' } });
+    assert.equal(await call('/v1/chat/completions', key), 400);
+    provider.respond = respond;
+    const [{ id, gatewayRequestId }] = JSON.parse((await cli('calls', '--account', 'failing', '--json')).stdout);
+    const attempt = /^ *1 +acme · m +apiKey +refused +400 +\d+ +Too many images\.$/m;
+    assert.match(await printed('calls', 'show', id), attempt);
+    assert.match((await cli('calls', '--request-id', gatewayRequestId)).stdout, attempt);
+    const [shown] = (await json('calls', 'show', id)).attempts;
+    assert.deepEqual([shown.failure, shown.words], ['refused', 'Too many images.']);
   });
 
   it('drains routes, lists them and resumes them', async () => {

@@ -51,7 +51,7 @@ interface Work {
 const tinyPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 export const BOUNDARY = 'the-boundary-of-a-test';
 
-function formOf(fields: Readonly<Record<string, string>>): Buffer {
+export function formOf(fields: Readonly<Record<string, string>>): Buffer {
   const texts = Object.entries(fields).map(
     ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );

@@ -80,7 +80,7 @@ describe('rounded figures', () => {
     );
     assert.deepEqual(
       [3, 862, 999.6, 3_386, 65_432].map((ms) => format.duration(ms)),
-      ['3 ms', '862 ms', '999.6 ms', '3.39 s', '65.4 s'],
+      ['3 ms', '862 ms', '1,000 ms', '3.39 s', '65.4 s'],
     );
     assert.deepEqual(
       [0.456, 9.876, 92.54, 1_234.5].map((speed) => writeSpeed(speed, format)),

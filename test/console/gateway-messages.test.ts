@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { parseSync } from 'vite';
-import { GATEWAY_MESSAGES, inChinese } from '../../console/src/parts/gateway-messages.ts';
+import { CALL_MESSAGES } from '../../console/src/parts/call-messages.ts';
+import { CATALOG_MESSAGES } from '../../console/src/parts/catalog-messages.ts';
+import { GATEWAY_MESSAGES } from '../../console/src/parts/gateway-messages.ts';
+import { inChinese } from '../../console/src/parts/in-chinese.ts';
+import { REQUEST_MESSAGES } from '../../console/src/parts/request-messages.ts';
 import { children, type Node } from '../../scripts/syntax-tree.ts';
+import { errorCatalogue } from '../../src/errors/catalogue.ts';
 import { passwordFault } from '../../src/people/password-rules.ts';
 
-/** Checks that every error message of the management APIs has a Chinese translation. */
+/** Checks that every error message of the management APIs and of calls has a Chinese translation. */
 
 /** Functions whose first argument is an error message. */
 const MAKERS: ReadonlySet<unknown> = new Set(['conflict', 'unprocessable', 'invalidRequest', 'notFound']);
@@ -50,6 +55,94 @@ const messages = new Set(
     .filter((message) => /[a-z]{2,} /i.test(message) && message !== 'There is no {} {}.'),
 );
 
+/** Sources of the errors of calls, of problems of the catalog, and of failed notices. */
+const callFiles = globSync([
+  'src/{http,calls,protocols}/**/*.ts',
+  'src/providers/{catalog,routing,upstream}/**/*.ts',
+  'src/accounting/{accounts,partitions,plans}/**/*.ts',
+  'src/api/{endpoints,queries}/*.ts',
+  'src/config/{catalog-sources,document,load,provider-credentials,regular-file,rules}.ts',
+  'src/notices/webhook-sender.ts',
+]).filter((file) => !/\.test\.ts$|\/schemas\.ts$|\/codex-models\.ts$/.test(file));
+
+/** Sentences in these files that no caller is shown. */
+const NOT_SHOWN: ReadonlySet<string> = new Set([
+  'A black dot.',
+  // Parts of translated requests.
+  'Runs a command on the local machine.',
+  'The call was interrupted; its outcome is unknown.',
+  'The reasoning of this turn is not available.',
+  'The result is in the next message.',
+  // Operators read it in the log.
+  'This node must be restarted: it has opened {} of {} partitions.',
+]);
+
+/** Sentences in a syntax tree, with `{}` for inserted values. */
+function sentencesIn(node: Node): string[] {
+  const texts = ['Literal', 'TemplateLiteral', 'BinaryExpression'].includes(node.type) ? templatesOf(node) : [];
+  const sentences = texts.filter((text) => /^(?:[A-Z]|"?\{\}"? ).* .*[.?]$/.test(text));
+  return sentences.length > 0 ? sentences : children(node).flatMap(sentencesIn);
+}
+
+describe('the messages of calls and of the catalog', () => {
+  const sentences = new Set(
+    callFiles.flatMap((file) => sentencesIn(parseSync(file, readFileSync(file, 'utf8')).program as unknown as Node)),
+  );
+  const defaults = Object.values(errorCatalogue).map(({ message }) => message);
+
+  it('all have a Chinese translation in the console', () => {
+    assert.ok(sentences.size > 100, String(sentences.size));
+    assert.deepEqual(
+      [...defaults, ...sentences].filter((text) => {
+        const message = text.replaceAll('{}', 'x-1');
+        return inChinese(message) === message && !NOT_SHOWN.has(text);
+      }),
+      [],
+    );
+  });
+
+  it('are translated sentence by sentence, with the phrases and the wait in them', () => {
+    const said = (message: string): string => inChinese(message);
+    assert.equal(
+      said(
+        'This API key reached its spending limit for the model a-1 for today. Other keys of the account are not affected. ' +
+          'This quota is exhausted and will reset at 2026-11-22 05:13 +08:00, in 4 h 58 min.',
+      ),
+      '此 API 密钥已达到模型 a-1 今日的消费上限。账户的其他密钥不受影响。此额度已用完，将于 2026-11-22 05:13 +08:00（4 小时 58 分钟后）重置。',
+    );
+    assert.equal(
+      said('The limit of 60 requests per minute of this API key for a-1 is reached. Please try again in 7s.'),
+      '此 API 密钥对 a-1 每分钟 60 次请求的上限已达到。请在 7 秒后再试。',
+    );
+    assert.equal(
+      said('The field "max_tokens" must be a whole number from 1, not 0.5.'),
+      '字段“max_tokens”必须是不小于 1 的整数，而不是 0.5。',
+    );
+    assert.equal(said('The field "model" is required.'), '字段“model”为必填项。');
+    assert.equal(said('The field "stream" appears more than once.'), '请求中的字段“stream”重复出现。');
+    assert.equal(
+      said('This API key may not use the model "a-1". Allowed models: b-1, c-1 and 4 others.'),
+      '此 API 密钥不可使用模型 "a-1"。可用的模型：b-1, c-1 以及其他 4 个。',
+    );
+    assert.equal(
+      said('There is nothing at this address. Did you mean POST /v1/chat/completions?'),
+      '此地址不存在。您要找的是否是 POST /v1/chat/completions？',
+    );
+    assert.equal(
+      said('line 3: models.a-1.price: This key is required. Expected an amount in yuan such as "4".'),
+      '第 3 行：models.a-1.price：此键为必填项。应为以元为单位的金额，例如“4”。',
+    );
+    // Names are not words.
+    assert.equal(said('The field "text" must be a string, not an array.'), '字段“text”必须是字符串，而不是数组。');
+    assert.equal(
+      said('There is no model "group". Did you mean "groups"?'),
+      '没有模型“group”。您要写的是否是“groups”？',
+    );
+    // The provider's own words are those of its documents.
+    assert.equal(said('The engine is overloaded. Come back later.'), 'The engine is overloaded. Come back later.');
+  });
+});
+
 describe('the messages of the management APIs', () => {
   it('all have a Chinese translation in the console', () => {
     assert.ok(messages.size > 100);
@@ -60,16 +153,17 @@ describe('the messages of the management APIs', () => {
   });
 
   it('keep inserted values and the field name in the translation', () => {
-    for (const [english, chinese] of Object.entries(GATEWAY_MESSAGES)) {
+    const all = { ...GATEWAY_MESSAGES, ...CALL_MESSAGES, ...CATALOG_MESSAGES, ...REQUEST_MESSAGES };
+    for (const [english, chinese] of Object.entries(all)) {
       const count = english.split('{}').length - 1;
-      const numbers = [...chinese.matchAll(/\{(\d)\}/g)].map(([, number]) => Number(number));
+      const numbers = [...chinese.matchAll(/\{(\d)\*?\}/g)].map(([, number]) => Number(number));
       assert.ok(
         numbers.every((number) => number >= 1 && number <= count),
         english,
       );
       const said = inChinese(english.replaceAll('{}', 'x-1'));
       assert.match(said, /\p{Script=Han}/u, english);
-      assert.doesNotMatch(said, /[{}]/);
+      assert.doesNotMatch(said, /\{\d?\*?\}/);
     }
     assert.equal(inChinese('There is no account acct_1.'), '没有账户 acct_1。');
     assert.equal(

@@ -8,7 +8,7 @@ import { fromNano, roundYuan, toNano } from '../../console/src/text/yuan.ts';
 describe('a rounded amount', () => {
   const format = formatOf('en-GB', 'UTC');
 
-  it('is rounded half even to two decimals, or to two significant digits if it is small', () => {
+  it('is rounded half even to two decimals, or to three significant digits below one yuan', () => {
     for (const [exact, short] of [
       ['0', '¥0.00'],
       ['12', '¥12.00'],
@@ -17,15 +17,19 @@ describe('a rounded amount', () => {
       ['1.015', '¥1.02'],
       ['1.0150001', '¥1.02'],
       ['1.025', '¥1.02'],
-      ['0.999', '¥1.00'],
-      ['0.014999999', '¥0.01'],
-      ['0.0125', '¥0.01'],
-      ['0.001072', '¥0.0011'],
-      ['0.00125', '¥0.0012'],
-      ['0.00135', '¥0.0014'],
-      ['0.00999', '¥0.01'],
+      ['0.999', '¥0.999'],
+      ['0.9996', '¥1.00'],
+      ['0.018', '¥0.018'],
+      ['0.02', '¥0.02'],
+      ['0.12345', '¥0.123'],
+      ['0.014999999', '¥0.015'],
+      ['0.01255', '¥0.0126'],
+      ['0.001072', '¥0.00107'],
+      ['0.0012250', '¥0.00122'],
+      ['0.0012350', '¥0.00124'],
+      ['0.009999', '¥0.01'],
       ['0.000000001', '¥0.000000001'],
-      ['0.000000123', '¥0.00000012'],
+      ['0.0000001234', '¥0.000000123'],
       ['-3.455', '−¥3.46'],
       ['-3.445', '−¥3.44'],
       ['999.995', '¥1,000.00'],
@@ -39,7 +43,7 @@ describe('a rounded amount', () => {
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
         const rounded = toNano(roundYuan(fromNano(nano)));
         const size = nano < 0n ? -nano : nano;
-        const step = size >= 10_000_000n ? 10_000_000n : 10n ** BigInt(Math.max(size.toString().length - 2, 0));
+        const step = size >= 1_000_000_000n ? 10_000_000n : 10n ** BigInt(Math.max(size.toString().length - 3, 0));
         assert.equal(rounded % step, 0n);
         const off = rounded > nano ? rounded - nano : nano - rounded;
         assert.ok(2n * off <= step);
@@ -51,6 +55,24 @@ describe('a rounded amount', () => {
   it('keeps all decimals unless it is short', () => {
     assert.equal(format.yuan('0.001072'), '¥0.001072');
     assert.equal(format.yuan('-1.005'), '−¥1.005');
+  });
+});
+
+describe('a figure', () => {
+  it('has at least three significant digits', () => {
+    const { percent, duration, bytes } = formatOf('en-GB', 'UTC');
+    assert.deepEqual([0.0004, 0.12345, 0.9996, -0.03333, 12.3456].map(percent), [
+      '0.04%',
+      '12.3%',
+      '100%',
+      '−3.33%',
+      '1,234.6%',
+    ]);
+    assert.deepEqual(
+      [7, 1_234, 61_250].map((ms) => duration(ms)),
+      ['7 ms', '1.23 s', '61.3 s'],
+    );
+    assert.equal(bytes(1_500_000), '1.43 MB');
   });
 });
 

@@ -210,6 +210,27 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     assert.match(await shell('npx faregate account show carol'), /top_up +10 +30 /);
   });
 
+  it('announces maintenance, changes the announcement and deletes it', async () => {
+    const [create, change] = scriptsOf('announcements') as [string, string];
+    const listed = await shell(create);
+    assert.match(listed, /Maintenance on Sunday/);
+    await shell(change, { ANNOUNCEMENT: /ann_\w+/.exec(listed)![0] });
+    assert.match(await shell('npx faregate announcement list'), /There are no announcements/);
+  });
+
+  it('checks name and logo with the configuration', async () => {
+    const [check] = scriptsOf('branding') as [string];
+    const file = readFileSync(environment.FAREGATE_CONFIG, 'utf8');
+    const settings = /^branding:\n[\s\S]*?pricing: true$/m.exec(readFileSync(join(PAGES, 'branding.md'), 'utf8'))![0];
+    const branded = `${file}\n${settings.replace('./logo.svg', inDirectory('logo.svg'))}\n`;
+    writeFileSync(inDirectory('branded.yaml'), branded);
+    const script = `FAREGATE_CONFIG=${inDirectory('branded.yaml')} ${check.trim()} || true`;
+    const { stderr } = await opened.run(script);
+    assert.match(stderr, /branding\.logo: Expected the path of a readable PNG or SVG file/);
+    writeFileSync(inDirectory('logo.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    assert.doesNotMatch(await shell(script), /branding/);
+  });
+
   it('notifies a program of routes and balances', async () => {
     const [script] = scriptsOf('notices') as [string];
     const printed = await shell(script);

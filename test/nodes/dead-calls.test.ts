@@ -191,6 +191,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       errorCode: 'call_unresolved',
       requestId: 'req_first',
       clientRequestId: null,
+      caller: { endUser: 'Ann', tags: ['batch'] },
       startedAt: NOW,
       endedAt: LATER,
       firstByteMs: null,
@@ -205,7 +206,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
       reservedNano: 30n,
       notes: null,
     });
-    const { price, chargeYuan, heldYuan, usage } = callToWire(record!, { accountName: 'any' });
+    const { price, chargeYuan, heldYuan, usage } = callToWire(record!, { keyName: null, accountName: 'any' });
     assert.deepEqual([price, chargeYuan, heldYuan, usage], [{ rule: 'off_peak' }, null, '0.00000003', null]);
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });

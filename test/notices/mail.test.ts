@@ -41,6 +41,8 @@ describe('a mail', { timeout: 60_000 }, () => {
     password: 'mail-password',
     from: 'Gateway <gateway@example.com>',
     ca: CERTIFICATE,
+    name: null,
+    supportAddress: null,
     ...given,
   });
 
@@ -62,6 +64,14 @@ describe('a mail', { timeout: 60_000 }, () => {
       const head = mail.text.slice(0, mail.text.indexOf('\r\n\r\n'));
       assert.doesNotMatch(head, /^bcc:/im);
     }
+  });
+
+  it('has the name of the branding in its subject, and the support address at its end', async () => {
+    const send = createMailSender(terms({ name: 'Acme', supportAddress: 'help@acme.example' }));
+    await send({ notice, to: 'lin@people.example' }, going());
+    const { text } = server.received[0]!;
+    assert.match(text, /^Subject: Acme: .*expires soon\r$/m);
+    assert.match(text, /\r\n--(?: |=20)\r\nAcme\r\nhelp@acme\.example\r\n/);
   });
 
   it('is retried after a temporary failure, but not for an unknown address', async () => {

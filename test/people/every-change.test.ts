@@ -54,6 +54,8 @@ const forms = Object.entries(tables).flatMap(([api, table]) =>
 /** Changes without a visible effect on their subject; their rows record that they happened. */
 const SHOWS_NO_DIFFERENCE: ReadonlySet<string> = new Set(['people PUT /password']);
 
+const ANNOUNCEMENT = { textEn: 'Maintenance', textZh: '维护', endsAt: '2099-01-01T00:00:00Z' };
+
 describe('the responses of both APIs', () => {
   it('contain the id next to each name of an actor', () => {
     const shown = Object.values(tables).flatMap((table) =>
@@ -258,6 +260,17 @@ describe('the row of a change', () => {
       'alters',
       async () => (await person()).id,
       (userId) => admin('DELETE', `/accounts/${accountId}/members?userId=${userId}&keysTo=${owner.id}`),
+    ),
+    'admin POST /announcements': makes(() => admin('POST', '/announcements', ANNOUNCEMENT)),
+    'admin PATCH /announcements/:id': of(
+      'alters',
+      () => idOf(admin('POST', '/announcements', ANNOUNCEMENT)),
+      (id) => admin('PATCH', `/announcements/${id}`, { level: 'warning' }),
+    ),
+    'admin DELETE /announcements/:id': of(
+      'removes',
+      () => idOf(admin('POST', '/announcements', ANNOUNCEMENT)),
+      (id) => admin('DELETE', `/announcements/${id}`),
     ),
     'admin POST /webhooks': makes(() => admin('POST', '/webhooks', { url: 'https://hooks.example.com/x' })),
     'admin PATCH /webhooks/:id': of('alters', endpoint, (id) =>

@@ -89,6 +89,15 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
   });
   afterEach(() => node.drain());
 
+  /** The months of the sums by caller. */
+  async function monthsByCaller(): Promise<string> {
+    const [row] = await sql<{ months: string }>(
+      database,
+      `select string_agg(distinct to_char(day, 'YYYY-MM'), ', ') as months from usage_callers`,
+    );
+    return row!.months;
+  }
+
   async function end(month: string, from: number, to: number): Promise<void> {
     await Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(month, from + i))));
   }
@@ -155,11 +164,14 @@ describe(`months of call records`, { timeout: 300_000 }, () => {
       await usage(database),
       await sql(database, 'select * from ledger_entries order by 1, 2'),
     ];
+    assert.equal(await monthsByCaller(), '2026-01, 2026-02, 2026-03, 2026-04');
     const dropping = droppingOf(database);
     await dropping.run();
     assert.deepEqual(dropping.said(), ['2026-01 dropped', '2026-02 dropped']);
     assert.deepEqual(await kept(database), ONE_LEFT);
     assert.deepEqual(await usage(database), before);
+    // These sums contain what callers sent, so they are deleted with the records. The refund is of April.
+    assert.equal(await monthsByCaller(), '2026-03, 2026-04');
     assert.deepEqual(await sql(database, 'select * from ledger_entries order by 1, 2'), entries);
     const indexes = await sql(
       database,

@@ -37,6 +37,7 @@ export function endOf(month: string, n: number): CallOutcome {
     ...outcomeOf(`acct_${n % 3}`, ids.next('call'), isCharged ? BigInt(n * 7 + 1) : null),
     keyId: `key_${n % 2}`,
     model: n % 4 === 0 ? 'large' : 'small',
+    caller: { tags: [`tag-${n % 2}`] },
     startedAtMs,
     endedAtMs: startedAtMs + 60_000,
     usage: isCharged ? { ...noUsage, source: 'observed', inputTokens: n, outputTokens: 2 * n } : null,

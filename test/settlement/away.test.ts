@@ -37,6 +37,8 @@ import {
 
 /** Ends of calls while the database is down: what clients receive, and what is charged once it is back. */
 
+const TAGGED = { 'x-faregate-tags': 'kept' };
+
 describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   let scene: Scene;
   before(async () => {
@@ -49,7 +51,7 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
   after(() => scene?.close());
 
   const send = (account: TestAccount, family: Family, isStream: boolean) =>
-    call(scene.gateway.url + family.path, account.key, requestOf(isStream));
+    call(scene.gateway.url + family.path, account.key, requestOf(isStream), { headers: TAGGED });
 
   for (const family of families) {
     for (const { kind, isStream } of modesOf(family)) {
@@ -98,7 +100,8 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
           assert.equal(await countCharges(stored, account.id), 1);
           await assertSpent(account, family.cost);
           const record = await onlyCall(gateway, account);
-          const { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, usage, route } = record;
+          const { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, usage, route, tags } = record;
+          assert.deepEqual(tags, ['kept']);
           assert.deepEqual(
             { id, status, httpStatus, errorCode, chargeYuan, heldYuan, requestId, source: usage.source },
             {
@@ -300,6 +303,30 @@ describe(`the database is down when a call ends`, { timeout: 300_000 }, () => {
       assert.equal(body.isSound, true, JSON.stringify(body.invariants));
     });
   }
+
+  it('what the provider said about a failure waits in the journal', async () => {
+    const { gateway, outage, dataDir } = scene;
+    const account = await gateway.createAccount();
+    const words = 'The engine is overloaded';
+    const overloaded = json(500, { error: { message: words } });
+    gateway.provider.respond = afterwards(() => outage.begin(), overloaded);
+    const { status } = await send(account, families[0]!, false);
+    assert.equal(status, 500);
+    const [entry] = journalEntries(dataDir);
+    assert.equal(entry?.outcome.notes?.attempts?.[0]?.words, words);
+    outage.end();
+    await journalEmptied(dataDir);
+    const { attempts } = await onlyCall(gateway, account);
+    assert.deepEqual(
+      attempts.map(({ provider, failure, httpStatus, words: said }: Record<string, unknown>) => [
+        provider,
+        failure,
+        httpStatus,
+        said,
+      ]),
+      [['chatty', 'refused', 500, words]],
+    );
+  });
 
   it('journal files are readable by this user alone, and contain no credential', async () => {
     const { gateway, outage, dataDir } = scene;

@@ -88,6 +88,7 @@ export const KNOWN: CallFacts = {
   priceRule: 'off_peak',
   startedAtMs: NOW_MS,
   groupId: 'resellers',
+  caller: { endUser: 'Ann', tags: ['batch'] },
 };
 export const FACTS = factsText(KNOWN);
 

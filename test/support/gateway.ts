@@ -136,6 +136,8 @@ export interface TestGatewayOptions {
   readonly providers?: string;
   /** YAML of the `notices` and `mail` sections. */
   readonly noticeSettings?: string;
+  /** YAML of the `branding` and `console` sections. */
+  readonly consoleSettings?: string;
   /** By default no scan runs, and only notices that a request queues are sent. */
   readonly notices?: NoticeOptions;
   /** How often the price source is checked, and how it is reached. */
@@ -252,6 +254,7 @@ ${options.models ?? ''}
 ${options.plans ?? ''}
 ${options.groups ?? ''}
 ${options.noticeSettings ?? ''}
+${options.consoleSettings ?? ''}
 ${options.oidc === undefined ? '' : `oidc: ${options.oidc}`}
 `;
 }

@@ -35,6 +35,9 @@ const PHONE = { widthPx: 390, heightPx: 900 };
 
 const CENTER_MENU = `document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'center' })`;
 
+/** Between the two; without pictures of its own, because the layout is that of one of them. */
+export const TABLET = { widthPx: 1024, heightPx: 900 };
+
 /** Every page in both themes, at a desktop and on a phone. Each differs in one thing from the one before. */
 export const PAGE_LOOKS: readonly Look[] = [
   { theme: 'light', ...DESKTOP },
@@ -72,17 +75,18 @@ export class PagePictures {
     await this.#page.setViewportSize({ width: widthPx, height: heightPx });
   }
 
-  /** Takes the page in all looks, and records differences from the picture of that name. */
-  async compare(name: string): Promise<void> {
+  /** Takes the page in all looks, and records differences from the picture of that name. `look` is called in each of them. */
+  async compare(name: string, look: (at: Look) => Promise<void>): Promise<void> {
     const file = join(DIRECTORY, `${name}.png`);
     const wanted = isWriting || !existsSync(file) ? null : this.#parts(readPng(readFileSync(file)));
     const taken: Picture[] = [];
     const wrong: string[] = [];
-    for (const [at, look] of this.#looks.entries()) {
-      if (at > 0) await this.#show(look);
-      const { picture, isRight } = await this.#settled(look, wanted?.[at]);
+    for (const [index, at] of this.#looks.entries()) {
+      if (index > 0) await this.#show(at);
+      const { picture, isRight } = await this.#settled(at, wanted?.[index]);
       taken.push(picture);
-      if (!isRight) wrong.push(`${look.theme}, ${look.widthPx} px`);
+      if (!isRight) wrong.push(`${at.theme}, ${at.widthPx} px`);
+      await look(at);
     }
     const whole = writePng(beside(taken));
     if (isWriting) write(file, whole);

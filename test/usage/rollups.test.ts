@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RecordedCaller } from '../../src/accounting/accounts/recording.ts';
 import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import type { CallOutcome } from '../../src/accounting/calls/call-outcome.ts';
 import { createRefundStore } from '../../src/accounting/corrections/refund-store.ts';
@@ -75,10 +76,49 @@ where c.status <> 'unresolved' group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3,
     { rolled_charges, total_charges, rolled_refunds, total_refunds },
     { rolled_charges: charges, total_charges: charges, rolled_refunds: refunds, total_refunds: refunds },
   );
+  await compareCallers(database);
+}
+
+/** Compares the sums by caller with the records and the refunds of calls. */
+async function compareCallers(database: Database): Promise<void> {
+  const summed = await sql(
+    database,
+    `select account_id, day::text, kind, value, key_id, model, status, sum(calls)::bigint as calls, sum(charge_nano)::bigint as charge_nano,
+  sum(refund_nano)::bigint as refund_nano, sum(output_tokens)::bigint as output_tokens
+from usage_callers group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`,
+  );
+  const recorded = await sql(
+    database,
+    `select account_id, (at at time zone '${TIMEZONE}')::date::text as day, v.kind, v.value, key_id, model, status, sum(calls)::bigint as calls,
+  sum(charge_nano)::bigint as charge_nano, sum(refund_nano)::bigint as refund_nano, sum(tokens)::bigint as output_tokens
+from (
+  select account_id, coalesce((notes -> 'resolution' ->> 'at')::timestamptz, ended_at) as at, key_id, model, status, caller, 1 as calls,
+    coalesce(charge_nano, 0) as charge_nano, 0 as refund_nano, output_tokens as tokens from calls where status <> 'unresolved'
+  union all
+  select c.account_id, e.created_at, c.key_id, c.model, c.status, c.caller, 0, 0, e.amount_nano, 0
+  from calls c join ledger_entries e on e.account_id = c.account_id and e.call_id = c.id and e.kind = 'refund'
+) c
+cross join lateral (
+  values ('endUser', caller ->> 'endUser'), ('program', caller ->> 'program')
+  union all select 'tag', jsonb_array_elements_text(caller -> 'tags')
+) v (kind, value)
+where v.value is not null group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`,
+  );
+  assert.ok(summed.length > 20);
+  assert.deepEqual(summed, recorded);
 }
 
 /** Accounts move between groups. */
 const groupOf = (n: number): string | null => (n % 8 < 3 ? 'resellers' : null);
+
+function callerOf(n: number): RecordedCaller | null {
+  if (n % 6 === 0) return null;
+  return {
+    ...(n % 2 === 0 && { endUser: `user ${n % 7}` }),
+    ...(n % 3 !== 0 && { program: `program/${n % 4}` }),
+    ...(n % 4 < 2 && { tags: n % 5 === 0 ? ['batch'] : ['batch', `team-${n % 5}`] }),
+  };
+}
 
 /** The end of call number `n`, which determines all dimensions and measures. */
 function endOf(n: number): CallOutcome {
@@ -89,6 +129,7 @@ function endOf(n: number): CallOutcome {
     ...outcome,
     keyId: `key_${n % 2}`,
     groupId: groupOf(n),
+    caller: callerOf(n),
     model: n % 4 === 0 ? 'large' : 'small',
     provider: n % 7 === 0 ? 'other' : 'provider',
     // Over three days of Shanghai, where midnight is 16:00 UTC.
@@ -123,7 +164,7 @@ describe(`sums of usage`, { timeout: 300_000 }, () => {
     Promise.all(Array.from({ length: to - from }, (_, i) => node.end(endOf(from + i))));
   const die = async (n: number): Promise<void> => {
     const { accountId, callId, keyId, model } = endOf(n);
-    const facts = factsText({ ...KNOWN, groupId: groupOf(n) });
+    const facts = factsText({ ...KNOWN, groupId: groupOf(n), caller: callerOf(n) });
     const request = requestOf(accountId, callId, 5_000n, { keyId, model, facts });
     await node.reservations.admit(request);
     const time = timeAt(NOW_MS);
@@ -206,7 +247,7 @@ describe(`sums of usage`, { timeout: 300_000 }, () => {
 
   it('have unqueued records, such as imported ones, once, while calls end', async () => {
     await database.script(
-      `update calls set is_queued = null; truncate usage_rollups, usage_totals;
+      `update calls set is_queued = null; truncate usage_rollups, usage_totals, usage_callers;
 update usage_backfill set last_call_id = '', is_done = false`,
     );
     await assertSound(inOneDatabase(database));
@@ -235,6 +276,50 @@ select array[account_id], array[call_id], '{}', entry_no from ledger_entries whe
     const [sum] = await sql<{ n: bigint | null }>(copy.database, 'select sum(calls)::bigint as n from usage_rollups');
     assert.ok(sum!.n! > 240n);
     await assertSound(inOneDatabase(copy.database));
+  });
+
+  it('have at most 200 values of an account, a day and a kind; the others are one group', async () => {
+    const named = (n: number, name: string): CallOutcome => ({
+      ...endOf(n),
+      accountId: 'acct_1',
+      startedAtMs: NOW_MS + 500 * HOUR_MS,
+      endedAtMs: NOW_MS + 500 * HOUR_MS,
+      chargeNano: 10n,
+      caller: { endUser: name, tags: [name, 'all'] },
+    });
+    const counted = () =>
+      sql<{ kind: string; named: bigint; others: bigint; charges: bigint }>(
+        database,
+        `select kind, count(distinct value) filter (where value <> '') as named, coalesce(sum(calls) filter (where value = ''), 0)::bigint as others,
+  sum(charge_nano)::bigint as charges from usage_callers where day = '2026-12-11' group by kind order by kind`,
+      );
+    const endAll = (from: number, to: number) =>
+      Promise.all(Array.from({ length: to - from }, (_, i) => node.end(named(5_000 + from + i, `name ${from + i}`))));
+    await endAll(0, 150);
+    await sumAll(rollups);
+    assert.deepEqual(await counted(), [
+      { kind: 'endUser', named: 150n, others: 0n, charges: 1_500n },
+      { kind: 'tag', named: 151n, others: 0n, charges: 3_000n },
+    ]);
+    await endAll(150, 260);
+    await sumAll(rollups);
+    await endAll(260, 270);
+    // A known value keeps its own sums.
+    await node.end(named(6_000, 'name 7'));
+    await sumAll(rollups);
+    assert.deepEqual(await counted(), [
+      { kind: 'endUser', named: 200n, others: 70n, charges: 2_710n },
+      { kind: 'tag', named: 200n, others: 71n, charges: 5_420n },
+    ]);
+    const [seventh] = await sql(
+      database,
+      `select sum(calls)::bigint as n from usage_callers where day = '2026-12-11' and kind = 'endUser' and value = 'name 7'`,
+    );
+    assert.deepEqual(seventh, { n: 2n });
+    await database.script(
+      `update calls set caller = null where started_at >= '2026-12-10'; delete from usage_callers where day = '2026-12-11'`,
+    );
+    await compare(database);
   });
 
   it('that differ from the ledger are found by the audit', async () => {

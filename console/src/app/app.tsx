@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useAccountChoice } from '../api/account-choice.ts';
 import { ForgotPage } from '../features/entrance/forgot-page.tsx';
@@ -11,7 +12,7 @@ import { loadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { EmptyState, Loading, ReadState } from '../parts/notices.tsx';
 import { PageTitle } from '../parts/page.tsx';
-import { SESSION_ENDED, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
+import { SESSION_ENDED, SESSION_KEY, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
 
@@ -33,11 +34,19 @@ const texts = defineTexts(
   },
 );
 
-/** Selects the page by address and session. The code of the page loads while the session is read. */
+const pricing = loadedLater<object>(async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage);
+
+/** The price page at its own address, which needs no session; everywhere else, the console. */
 export function App() {
+  return window.location.pathname === '/pricing' ? <pricing.Component /> : <ConsoleApp />;
+}
+
+/** Selects the page by address and session. The code of the page loads while the session is read. */
+function ConsoleApp() {
   const { path } = usePlace();
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
+  useFreshSession(path);
   if (path === '/welcome') return <WelcomePage />;
   if (path === FORGOT_PATH && (session.data === null || session.data === SESSION_ENDED)) return <ForgotPage />;
   if (session.data === undefined) return <ReadState read={session} />;
@@ -47,6 +56,13 @@ export function App() {
       <CurrentPage />
     </SessionProvider>
   );
+}
+
+/** Reads the session again on navigation if it is older than its `staleTime`: it has the announcements. */
+function useFreshSession(path: string): void {
+  const queries = useQueryClient();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on navigation
+  useEffect(() => void queries.refetchQueries({ queryKey: SESSION_KEY, stale: true }), [path, queries]);
 }
 
 function CurrentPage() {

@@ -39,6 +39,7 @@ import type { Language } from '../text/language.tsx';
 const CODE = {
   '/': async () => (await import('../features/overview/own.tsx')).OverviewPage,
   '/quickstart': async () => (await import('../features/quickstart/own.tsx')).QuickstartPage,
+  '/playground': async () => (await import('../features/playground/own.tsx')).PlaygroundPage,
   '/keys': async () => (await import('../features/keys/own.tsx')).KeysPage,
   '/usage': async () => (await import('../features/usage/own.tsx')).UsagePage,
   '/calls': async () => (await import('../features/calls/own.tsx')).CallsPage,
@@ -68,6 +69,7 @@ const CODE = {
   '/operator/invoices': async () => (await import('../features/invoices/operator.tsx')).InvoicesPage,
   '/operator/users': async () => (await import('../features/users/operator.tsx')).UsersPage,
   '/operator/notices': async () => (await import('../features/webhooks/operator.tsx')).OperatorWebhooksPage,
+  '/operator/announcements': async () => (await import('../features/announcements/operator.tsx')).AnnouncementsPage,
   '/operator/catalog': async () => (await import('../features/catalog/operator.tsx')).CatalogPage,
   '/operator/providers': async () => (await import('../features/routes/providers.tsx')).ProvidersPage,
   '/operator/models': async () => (await import('../features/models/operator.tsx')).CatalogModelsPage,
@@ -93,6 +95,7 @@ function page(
 export const PAGES: readonly ConsolePage[] = [
   page('/', 'member', 'calling', HomeIcon, { en: 'Overview', zh: '概览' }),
   page('/quickstart', 'member', 'calling', RocketIcon, { en: 'Quickstart', zh: '快速开始' }),
+  page('/playground', 'member', 'calling', CodeIcon, { en: 'Playground', zh: '试验场' }),
   page('/keys', 'member', 'calling', KeyIcon, { en: 'API keys', zh: 'API 密钥' }),
   page('/usage', 'member', 'calling', GraphIcon, { en: 'Usage', zh: '用量' }),
   page('/calls', 'member', 'calling', ListUnorderedIcon, { en: 'Calls', zh: '调用记录' }),
@@ -122,6 +125,7 @@ export const PAGES: readonly ConsolePage[] = [
   page('/operator/invoices', 'operator', 'accounts', FileBadgeIcon, { en: 'Invoices', zh: '发票' }),
   page('/operator/users', 'operator', 'accounts', PersonIcon, { en: 'Users and tokens', zh: '用户与令牌' }),
   page('/operator/notices', 'operator', 'watch', WebhookIcon, { en: 'Notices', zh: '通知' }),
+  page('/operator/announcements', 'operator', 'accounts', BroadcastIcon, { en: 'Announcements', zh: '公告' }),
   page('/operator/catalog', 'operator', 'catalog', VersionsIcon, { en: 'Catalog', zh: '目录' }),
   page('/operator/providers', 'operator', 'catalog', CloudIcon, { en: 'Providers', zh: '供应商' }),
   page('/operator/routes', 'operator', 'catalog', ServerIcon, { en: 'Routes', zh: '路由' }),

@@ -1,5 +1,6 @@
 import { ActionIcon, Group, Menu, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { CheckIcon, GlobeIcon, MoonIcon, SunIcon } from '@primer/octicons-react';
+import { BRANDING } from '../parts/branding.ts';
 import { defineTexts, LANGUAGES, type Language, useLanguage, useTexts } from '../text/language.tsx';
 import { TIMEZONE_CHOICES, useTimezone } from '../text/timezone.tsx';
 
@@ -29,11 +30,12 @@ const texts = defineTexts(
 );
 
 export function Logo() {
+  const { name, logo } = BRANDING;
   return (
     <Group gap={8} wrap="nowrap">
-      <img src="/console/icon.svg" alt="" width={28} height={28} />
-      <Text fw={700} size="lg">
-        Faregate
+      <img src={logo} alt="" height={28} style={{ maxWidth: 140, objectFit: 'contain' }} />
+      <Text fw={700} size="lg" lineClamp={1}>
+        {name}
       </Text>
     </Group>
   );

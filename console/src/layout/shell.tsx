@@ -2,9 +2,11 @@ import { ActionIcon, AppShell, Burger, Group, Menu, ScrollArea } from '@mantine/
 import { useDisclosure } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { Announcements } from '../parts/announcements.tsx';
 import type { LoadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { DimmedText } from '../parts/small.ts';
+import { SupportLine } from '../parts/support-line.tsx';
 import { useIsPhone } from '../parts/use-is-phone.ts';
 import { useSession } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
@@ -43,6 +45,7 @@ interface ShellProps extends MenuProps {
 export function Shell({ palette, children, ...menu }: ShellProps) {
   const text = useTexts(texts);
   const { path } = usePlace();
+  const { announcements } = useSession();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [path, close]);
@@ -86,8 +89,10 @@ export function Shell({ palette, children, ...menu }: ShellProps) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
+        <Announcements announcements={announcements} />
         {children}
         <Zones />
+        <SupportLine />
       </AppShell.Main>
     </AppShell>
   );

@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Alert, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from '@primer/octicons-react';
 import { defineTexts, useTexts } from '../text/language.tsx';
 
@@ -41,16 +41,21 @@ export function CopyText({ value }: { readonly value: string }) {
   );
 }
 
-export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+interface CodeBlockProps {
+  readonly code: string;
+  /** What is shown in place of all of the code, which is copied. */
+  readonly shown?: string;
+  readonly label: string;
+}
+
+export function CodeBlock({ code, shown = code, label }: CodeBlockProps) {
   return (
-    <Box pos="relative">
-      <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', paddingRight: 48 }}>
-        {code}
+    <Group gap={4} wrap="nowrap" align="flex-start">
+      <Code block role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto', flex: 1, minWidth: 0 }}>
+        {shown}
       </Code>
-      <Box pos="absolute" top={6} right={6}>
-        <CopyIconButton value={code} label={label} />
-      </Box>
-    </Box>
+      <CopyIconButton value={code} label={label} />
+    </Group>
   );
 }
 

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { type AnyInput, type InputOf, type ReadName, send } from '../api/client.ts';
 import { useChosenAccount } from '../api/queries.ts';
 import { useTexts } from '../text/language.tsx';
+import { GatewayMessage } from './gateway-message.tsx';
 import { commonTexts } from './texts.ts';
 
 interface CsvButtonProps<Name extends ReadName> {
@@ -24,7 +25,11 @@ export function CsvButton<Name extends ReadName>({ endpoint, input, fileName }: 
       const response = await send(endpoint, choose(endpoint, input as AnyInput), { accept: 'text/csv' });
       saveFile(fileName, await response.text(), 'text/csv');
     } catch (error) {
-      notifications.show({ color: 'red', title: text.failed, message: (error as Error).message });
+      notifications.show({
+        color: 'red',
+        title: text.failed,
+        message: <GatewayMessage>{(error as Error).message}</GatewayMessage>,
+      });
     } finally {
       setIsBusy(false);
     }

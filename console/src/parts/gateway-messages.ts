@@ -1,10 +1,12 @@
 /**
  * The gateway's error messages in Chinese. The gateway sends English, because programs log the messages. `{}` stands for a value, `{1}` for
- * the first value. Loaded when an error is first shown in Chinese.
+ * the first value, and `{1*}` for its translation. See `in-chinese.ts`.
  */
 export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
+  // The reason of the first revision of a catalog.
+  'the content of {}': '{1} 的内容',
   'There is no account {}.': '没有账户 {1}。',
-  'There is no group "{}". {}': '没有分组“{1}”。{2}',
+  'There is no group "{}".{}': '没有分组“{1}”。{2*}',
   'There is no user {}.': '没有用户 {1}。',
   'There is no key {}.': '没有密钥 {1}。',
   'There is no token {}.': '没有令牌 {1}。',
@@ -22,6 +24,11 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'There is no invitation {}.': '没有邀请 {1}。',
   'There is no revision {}.': '没有版本 {1}。',
   'There is no sealed secret {}.': '没有密封机密 {1}。',
+  'There is no announcement {}.': '没有公告 {1}。',
+  'There are {} announcements that have not ended, which is the limit. Delete one first.':
+    '已有 {1} 条未结束的公告，达到上限。请先删除一条。',
+  'An announcement needs a text in at least one language.': '公告至少需要一种语言的内容。',
+  'The end must be after the start.': '结束时间必须晚于开始时间。',
   'There are {} secrets already, which is the limit. Delete one first.':
     '已有 {1} 个密封机密，达到上限。请先删除一个。',
   'This secret is used by: {}. Give these providers another credential first.':
@@ -51,8 +58,9 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Revision {} comes into force at {}, later than this one would, and would undo it. Cancel revision {} first, or put this one in force at the same time or later.':
     '版本 {1} 将于 {2} 生效，晚于此版本，会撤销此版本的修改。请先取消版本 {3}，或让此版本在同一时间或之后生效。',
   'There is no plan {}.': '没有套餐 {1}。',
-  'There is no plan {}. {}': '没有套餐 {1}。',
-  'There is no model "{}". {}': '没有模型“{1}”。{2}',
+  'There is no plan {}.{}': '没有套餐 {1}。{2*}',
+  'There is no plan {}.{} {}': '没有套餐 {1}。{2*}',
+  'There is no model "{}".{}': '没有模型“{1}”。{2*}',
   'There is no model {}.': '没有模型 {1}。',
   'There is no model {} that may be called.{}': '没有可调用的模型 {1}。',
   'Unknown name "{}". Use a comma-separated list of {}.': '没有“{1}”。可用的有：{2}，以逗号分隔。',
@@ -236,39 +244,3 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'The list is larger than {} bytes.': '列表超过 {1} 字节。',
   'There was no complete response within {} s.': '{1} 秒内没有收到完整的响应。',
 };
-
-/** Patterns with the most literal text first: if several match, the first is used. */
-const patterns = Object.entries(GATEWAY_MESSAGES)
-  .map(([english, chinese]) => ({ parts: english.split('{}'), chinese }))
-  .toSorted((one, other) => other.parts.join('').length - one.parts.join('').length);
-
-/** The message in Chinese, after its field name if it has one. Unknown messages stay in English. */
-export function inChinese(message: string): string {
-  for (const { parts, chinese } of patterns) {
-    const values = valuesIn(message, parts);
-    if (values !== null) return chinese.replace(/\{(\d)\}/g, (_, number: string) => values[Number(number) - 1]!);
-  }
-  const colon = message.indexOf(': ');
-  const field = message.slice(0, Math.max(colon, 0));
-  if (!/^[\w.]+$/.test(field)) return message;
-  const rest = message.slice(colon + 2);
-  const told = inChinese(rest);
-  return told === rest ? message : `${field}：${told}`;
-}
-
-/** The values of a pattern's placeholders; `null` if the message does not match. */
-function valuesIn(message: string, parts: readonly string[]): string[] | null {
-  const [first, ...others] = parts as [string, ...string[]];
-  if (!message.startsWith(first)) return null;
-  if (others.length === 0) return message === first ? [] : null;
-  const values: string[] = [];
-  let at = first.length;
-  for (const [index, part] of others.entries()) {
-    const isLast = index === others.length - 1;
-    const end = isLast ? (message.endsWith(part) ? message.length - part.length : -1) : message.indexOf(part, at);
-    if (end < at) return null;
-    values.push(message.slice(at, end));
-    at = end + part.length;
-  }
-  return values;
-}

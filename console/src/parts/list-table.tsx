@@ -48,14 +48,18 @@ function Rows<Item>({ label, items, columns: shown, actions, idOf = ownId }: Row
       <Stack gap="xs" role="list" aria-label={label}>
         {items.map((item) => (
           <Card key={idOf(item)} withBorder padding="sm" role="listitem">
-            {columns.map(({ header, cell }) => (
-              <Group key={header} justify="space-between" gap="xs" wrap="nowrap" align="flex-start" py={2}>
-                <DimmedText style={{ flexShrink: 0 }}>{header}</DimmedText>
-                <Text size="sm" component="div" ta="right" style={{ overflowWrap: 'anywhere' }}>
-                  {cell(item)}
-                </Text>
-              </Group>
-            ))}
+            {columns.map(({ header, cell }) => {
+              const content = cell(item);
+              if (content === null || content === undefined || content === false) return null;
+              return (
+                <Group key={header} justify="space-between" gap="xs" wrap="nowrap" align="flex-start" py={2}>
+                  <DimmedText style={{ flexShrink: 0 }}>{header}</DimmedText>
+                  <Text size="sm" component="div" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+                    {content}
+                  </Text>
+                </Group>
+              );
+            })}
           </Card>
         ))}
       </Stack>

@@ -1,11 +1,13 @@
 import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import { ApiError, isAway } from '../api/client.ts';
-import { useLanguage, useTexts } from '../text/language.tsx';
+import { useTexts } from '../text/language.tsx';
 import { ownValue } from '../text/own-value.ts';
+import { GatewayMessage, useGatewayMessage } from './gateway-message.tsx';
 import { SignInAgain } from './sign-in-again.tsx';
 import { SmallText } from './small.ts';
+import { SupportLine } from './support-line.tsx';
 import { commonTexts } from './texts.ts';
 
 interface ErrorNoticeProps {
@@ -13,10 +15,14 @@ interface ErrorNoticeProps {
   readonly onRetry?: () => void;
   /** Whether the request changes something. If so, a lost response leaves the outcome unknown. */
   readonly isOfChange?: boolean;
+  /** By default the name of the error. */
+  readonly title?: string;
+  /** What the user can do. */
+  readonly hint?: ReactNode;
 }
 
 /** An error with the request id, by which an operator can find the request. */
-export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeProps) {
+export function ErrorNotice({ error, onRetry, isOfChange = false, title, hint }: ErrorNoticeProps) {
   const text = useTexts(commonTexts);
   const message = useGatewayMessage(error?.message ?? '');
   if (error === null) return null;
@@ -30,18 +36,25 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
   const reasons = text.reasons as Readonly<Record<string, string>>;
   const reason = error instanceof ApiError ? ownValue(reasons, error.code) : undefined;
   return (
-    <Alert color="red" icon={<AlertIcon />} title={isUnreachable ? undefined : (reason ?? text.failed)} role="alert">
+    <Alert
+      color="red"
+      icon={<AlertIcon />}
+      title={isUnreachable ? undefined : (title ?? reason ?? text.failed)}
+      role="alert"
+    >
       <Text size="sm">{messageOf()}</Text>
+      {hint && <Text size="sm">{hint}</Text>}
       {details.length > 0 && (
         <List size="sm">
           {details.map((line) => (
             <List.Item key={line} style={{ overflowWrap: 'anywhere' }}>
-              {line}
+              <GatewayMessage>{line}</GatewayMessage>
             </List.Item>
           ))}
         </List>
       )}
       {requestId !== null && <SmallText>{text.ofRequest(requestId)}</SmallText>}
+      <SupportLine />
       {isOfOldSession && <SignInAgain onDone={onRetry} />}
       {onRetry !== undefined && !isOfOldSession && (
         <Button mt="xs" size="xs" variant="light" color="red" onClick={onRetry}>
@@ -50,20 +63,6 @@ export function ErrorNotice({ error, onRetry, isOfChange = false }: ErrorNoticeP
       )}
     </Alert>
   );
-}
-
-/** The gateway's message in the current language. Translations load on first use; the message stays in English if that fails. */
-function useGatewayMessage(message: string): string {
-  const { language } = useLanguage();
-  const [chinese, setChinese] = useState({ of: '', message: '' });
-  useEffect(() => {
-    if (language !== 'zh' || message === '') return;
-    import('./gateway-messages.ts').then(
-      ({ inChinese }) => setChinese({ of: message, message: inChinese(message) }),
-      () => undefined,
-    );
-  }, [language, message]);
-  return language === 'zh' && chinese.of === message ? chinese.message : message;
 }
 
 interface EmptyStateProps {

@@ -1,6 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { createContext, type ReactNode, useContext } from 'react';
+import { BRANDING } from './branding.ts';
 
 /** The menu title of the current page. */
 export const PageTitle = createContext('');
@@ -18,7 +19,7 @@ interface PageProps {
 export function Page({ title: own, lead, actions, children }: PageProps) {
   const ofMenu = usePageTitle();
   const title = own ?? ofMenu;
-  useDocumentTitle(`${title} · Faregate`);
+  useDocumentTitle(`${title} · ${BRANDING.name}`);
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm" className="page-head">

@@ -12,7 +12,7 @@ export const commonTexts = defineTexts(
     save: 'Save',
     download: 'CSV',
     none: 'none',
-    notKnown: 'not known',
+    notKnown: 'unknown',
     noLimit: 'no limit',
     never: 'never',
     yes: 'Yes',
@@ -21,6 +21,7 @@ export const commonTexts = defineTexts(
     /** Separators of names and values, and of list items. */
     colon: ': ',
     comma: ', ',
+    noted: (text: string, note: string) => `${text} (${note})`,
     ofRequest: (id: string) => `Request ${id}`,
     failed: 'This failed',
     // By error code. The gateway's message is shown below.
@@ -64,7 +65,7 @@ export const commonTexts = defineTexts(
     name: 'Name',
     email: 'E-mail address',
     status: 'Status',
-    state: 'State',
+    state: 'Status',
     created: 'Created',
     expires: 'Expires',
     lastUsed: 'Last used',
@@ -160,6 +161,7 @@ export const commonTexts = defineTexts(
     actions: '操作',
     colon: '：',
     comma: '、',
+    noted: (text: string, note: string) => `${text}（${note}）`,
     ofRequest: (id: string) => `请求 ${id}`,
     failed: '操作未成功',
     reasons: {

@@ -8,7 +8,7 @@ export interface Format {
   shortCount(value: number): string;
   /** The shortest exact form: `2M`, `128K`, but `8,192`. */
   exactCount(value: number): string;
-  /** With three significant digits or one decimal, whichever is more exact, and the minus sign of amounts. */
+  /** With one decimal or three significant digits, whichever is more precise, and the minus sign of amounts. */
   percent(ratio: number): string;
   /** Date and time to the second in the display time zone. */
   instant(at: string): string;
@@ -26,18 +26,14 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Rounding must not hide a difference: 0.75 % is not 1 %. */
-const AT_LEAST_THREE_DIGITS = {
-  maximumFractionDigits: 1,
-  maximumSignificantDigits: 3,
-  roundingPriority: 'morePrecision',
-} as const;
+/** One decimal hides the difference between small figures, such as 0.04 % and 0 %. */
+const DIGITS = { maximumFractionDigits: 1, maximumSignificantDigits: 3, roundingPriority: 'morePrecision' } as const;
 
 export function formatOf(locale: string, zone: string): Format {
   const number = once(() => new Intl.NumberFormat(locale));
   // Vendors write `1M` in all languages. British English would have `1m`, and Chinese would count tens of thousands.
   const compact = once(() => new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 }));
-  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', ...AT_LEAST_THREE_DIGITS }));
+  const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', ...DIGITS }));
   const instant = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
   );
@@ -54,20 +50,12 @@ export function formatOf(locale: string, zone: string): Format {
   );
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
   const justNow = locale.startsWith('zh') ? '刚刚' : 'just now';
-  const unit = (name: string, precision: Intl.NumberFormatOptions) =>
-    once(
-      () =>
-        new Intl.NumberFormat(locale, {
-          style: 'unit',
-          unit: name,
-          unitDisplay: 'short',
-          ...precision,
-        }),
-    );
-  const milliseconds = unit('millisecond', AT_LEAST_THREE_DIGITS);
-  const seconds = unit('second', AT_LEAST_THREE_DIGITS);
-  const kilobytes = unit('kilobyte', { maximumFractionDigits: 1 });
-  const megabytes = unit('megabyte', { maximumFractionDigits: 1 });
+  const unit = (name: string, digits: Intl.NumberFormatOptions = DIGITS) =>
+    once(() => new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'short', ...digits }));
+  const milliseconds = unit('millisecond', { maximumFractionDigits: 0 });
+  const seconds = unit('second');
+  const kilobytes = unit('kilobyte');
+  const megabytes = unit('megabyte');
 
   return {
     yuan: (amount, isShort = false) => writeYuan(amount, isShort, number()),

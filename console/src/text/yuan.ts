@@ -4,6 +4,7 @@
  */
 
 const DECIMALS = 9;
+const SIGNIFICANT_DIGITS = 3;
 
 export function toNano(amountYuan: string): bigint {
   const [, sign = '', whole = '0', decimals = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(amountYuan) ?? [];
@@ -23,12 +24,12 @@ export function fromNano(nano: bigint): string {
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${decimals === '' ? '' : `.${decimals}`}`;
 }
 
-/** Rounds half even to two decimals; amounts below 0.01 yuan to two significant digits, so that small charges do not look like zero. */
+/** Rounds half even to two decimals; amounts below 1 yuan to three significant digits, so that small charges differ. */
 export function roundYuan(amountYuan: string): string {
   const nano = toNano(amountYuan);
   const size = nano < 0n ? -nano : nano;
   const digits = size.toString().length;
-  const step = digits <= DECIMALS - 2 ? 10n ** BigInt(Math.max(digits - 2, 0)) : 10n ** BigInt(DECIMALS - 2);
+  const step = 10n ** BigInt(Math.min(Math.max(digits - SIGNIFICANT_DIGITS, 0), DECIMALS - 2));
   const rest = size % step;
   const isUp = 2n * rest > step || (2n * rest === step && (size / step) % 2n === 1n);
   const rounded = size - rest + (isUp ? step : 0n);

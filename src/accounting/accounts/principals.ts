@@ -17,6 +17,7 @@ import { displayPrefix, isApiKey, mayBeImportedKey } from './key-format.ts';
 import type { KeyLimitation } from './limited-key-store.ts';
 import type { LimitedKeys } from './limited-keys.ts';
 import { PRINCIPALS_CHANNEL } from './principal-change-store.ts';
+import { type Recording, recordingOrNull } from './recording.ts';
 import { type KeyStatus, type KeyStatusStore, refusalOfKey } from './status-store.ts';
 
 export interface Principal {
@@ -39,6 +40,8 @@ export interface Principal {
   readonly isRateLimited: boolean;
   /** Whether the key may read the balance. Otherwise it reads what remains of its own budgets. */
   readonly seesBalance: boolean;
+  /** What the account records of its callers; `null`: nothing. */
+  readonly recording: Recording | null;
   readonly mayCall: boolean;
   /** Whether this is the only account of the gateway. The value can change while a call runs. */
   readonly isOnlyAccount: boolean;
@@ -107,7 +110,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
   const subscription: Subscription = await directory.subscribe(PRINCIPALS_CHANNEL, forget, forgetAll);
 
   function toPrincipal(status: KeyStatus, limitation: KeyLimitation, keyPrefix: string): Principal {
-    const { accountId, keyId, userId, allowed, accountModels, groupId, scopes, seesBalance } = status;
+    const { accountId, keyId, userId, allowed, accountModels, groupId, scopes, seesBalance, recording } = status;
     const { isKeyLimited, isRateLimited, memberId, keyBudgets, memberBudgets } = limitation;
     return {
       accountId,
@@ -121,6 +124,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
         memberBudgets && { ownerId: userId!, models: new Set(memberBudgets) },
       ),
       seesBalance,
+      recording: recordingOrNull(recording),
       mayCall: scopes.includes('calls'),
       allowedModels: allowed.models && new Set(allowed.models),
       memberModels: limitation.memberModels && new Set(limitation.memberModels),

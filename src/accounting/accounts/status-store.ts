@@ -12,6 +12,7 @@ import {
 } from '../../db/table.ts';
 import { ALLOW_LISTS } from './api-key-store.ts';
 import type { KeyScope } from './key-scopes.ts';
+import { RECORDING } from './recording-tables.ts';
 
 /** SQL: whether a key `k` may read the balance. If members may not, keys of owners may, but not those of former owners. */
 const SEES_BALANCE = `(a.members_see_balance or k.user_id is null or exists (
@@ -37,6 +38,7 @@ const STATUSES = selection({
   scopes: listColumn<KeyScope>('scopes'),
   userId: orNull(textColumn('k.user_id')),
   seesBalance: booleanColumn(`${SEES_BALANCE} as sees_balance`),
+  recording: RECORDING.from('a'),
 });
 
 /** What the directory stores about a key and its account. The key's limits are in the partition (`limited-key-store.ts`). */

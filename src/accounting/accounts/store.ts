@@ -14,6 +14,8 @@ import {
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import { createApiKeyStore, namesOf } from './api-key-store.ts';
 import { announceChange } from './principal-change-store.ts';
+import { RECORDED_FACTS, type RecordingChange } from './recording.ts';
+import { RECORDING } from './recording-tables.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 
@@ -35,6 +37,7 @@ const ACCOUNTS = selection({
   /** `null`: the account has had the same status since its creation. */
   statusChangedAt: orNull(dateColumn('status_changed_at')),
   membersSeeBalance: booleanColumn('members_see_balance'),
+  recording: RECORDING,
   /** Id of the account's group, which may no longer be configured; `null`: none. */
   groupId: orNull(textColumn('group_id')),
   /** Canonical ids of the models that the account may use; `null`: every model. */
@@ -55,7 +58,10 @@ const updateAccount: Statement = {
   members_see_balance = coalesce($8::boolean, members_see_balance),
   group_id = case when $9::boolean then $10 else group_id end,
   allowed_models = case when $11::boolean then $12::text[] else allowed_models end,
-  buyer = case when $13::boolean then $14::jsonb else buyer end
+  records_client_address = coalesce($13::boolean, records_client_address),
+  records_program = coalesce($14::boolean, records_program),
+  records_end_user = coalesce($15::boolean, records_end_user),
+  buyer = case when $16::boolean then $17::jsonb else buyer end
 where id = $1
 returning ${ACCOUNTS.list}`,
 };
@@ -123,6 +129,7 @@ export interface AccountFields {
   readonly membersSeeBalance?: boolean | undefined;
   readonly groupId?: string | null | undefined;
   readonly allowedModels?: readonly string[] | null | undefined;
+  readonly recording?: RecordingChange | undefined;
   readonly buyer?: Buyer | null | undefined;
 }
 
@@ -146,6 +153,7 @@ export function createAccountStore(database: DirectoryPool) {
           change.groupId ?? null,
           change.allowedModels !== undefined,
           change.allowedModels ? toArray(change.allowedModels) : null,
+          ...RECORDED_FACTS.map((fact) => change.recording?.[fact] ?? null),
           change.buyer !== undefined,
           change.buyer ? JSON.stringify(change.buyer) : null,
         ]);

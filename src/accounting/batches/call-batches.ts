@@ -134,6 +134,9 @@ function sizeBytesOf(item: Item): number {
   const { outcome, made } = item;
   let bytes = ITEM_BYTES + outcome.requestId.length + (outcome.clientRequestId?.length ?? 0);
   for (const key of made?.keys ?? []) bytes += key.length;
+  for (const { provider, model, words } of outcome.notes?.attempts ?? []) {
+    bytes += provider.length + model.length + (words?.length ?? 0);
+  }
   for (const { provider, model, error } of outcome.failedRoutes) bytes += provider.length + model.length + error.length;
   return bytes;
 }

@@ -3,6 +3,7 @@ import type { PartitionQueryable } from '../../db/home-pools.ts';
 import { type RowOf, selection, textColumn } from '../../db/table.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, lookThrough, type SliceTiming } from '../../lib/slices.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { CallStatus } from './call-outcome.ts';
 
 /** This file lists calls, newest first: each statement reads a batch of rows along an index and filters it. */
@@ -15,6 +16,8 @@ export interface CallFilter {
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
   readonly status: string | null;
+  /** Facts about the caller that calls must have; `tags` has one. `null`: any. */
+  readonly caller?: RecordedCaller | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
@@ -85,14 +88,14 @@ function batchOf({ accountId, status, from, to, beforeId }: Bounds): {
     name: ['calls.batch', ...names].join('-'),
     parameters,
     text: `with part as materialized (
-  select c.account_id, c.id, c.started_at, c.key_id, c.model, c.status from calls c
+  select c.account_id, c.id, c.started_at, c.key_id, c.model, c.status, c.caller from calls c
   ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
   order by ${order} limit $1::int
 ),
 found as (
   select account_id, id, started_at from part
   where ($3::text is null or key_id = $3) and ($4::text is null or model = $4) and ($5::text is null or status = $5)
-    and ($6::text[] is null or key_id = any ($6::text[]))
+    and ($6::text[] is null or key_id = any ($6::text[])) and ($7::jsonb is null or caller @> $7::jsonb)
   order by id desc limit $2::int
 )
 select ${CALL_KEYS.list}, last.id as last_id, last.rows_read
@@ -101,8 +104,8 @@ order by f.id desc`,
   };
 }
 
-/** Number of parameters that every statement has: rows, limit, key, model, status, own keys. */
-const FIXED = 6;
+/** Number of parameters that every statement has: rows, limit, key, model, status, own keys, caller. */
+const FIXED = 7;
 
 export function createCallList(database: PartitionQueryable) {
   return async (
@@ -111,13 +114,15 @@ export function createCallList(database: PartitionQueryable) {
     limit: number,
     timing: SliceTiming,
   ): Promise<LookedThrough<CallKey>> => {
-    const { accountId, keyId, ownKeyIds = null, model, status, from, to } = filter;
+    const { accountId, keyId, ownKeyIds = null, model, status, caller = null, from, to } = filter;
     const isByStatus = accountId === null && status !== null && RARE.includes(status);
     const bounds = { accountId, status: isByStatus ? status : null, from, to };
-    const isExact = keyId === null && ownKeyIds === null && model === null && (status === null || isByStatus);
+    const isFiltered = [keyId, ownKeyIds, model, caller].some((each) => each !== null);
+    const isExact = !isFiltered && (status === null || isByStatus);
     return lookThrough({ start: beforeId, limit, isExact }, timing, async (after, rows, wanted) => {
       const { name, text, parameters } = batchOf({ ...bounds, beforeId: after });
-      const fixed = [rows, wanted, keyId, model, status, ownKeyIds === null ? null : toArray(ownKeyIds)];
+      const ownKeys = ownKeyIds === null ? null : toArray(ownKeyIds);
+      const fixed = [rows, wanted, keyId, model, status, ownKeys, caller && JSON.stringify(caller)];
       const found = await database.query<BatchEnd>({ name, text }, [...fixed, ...parameters]);
       const items = CALL_KEYS.all(found.filter(({ id }) => id !== null));
       const { last_id: lastId, rows_read: rowsRead } = found[0]!;

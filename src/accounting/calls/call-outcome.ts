@@ -1,5 +1,6 @@
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { ChargeNotes } from '../pricing/charge-notes.ts';
 import type { PriceInForce } from '../pricing/price.ts';
 
@@ -15,6 +16,40 @@ export interface FailedRoute {
   readonly error: string;
   /** Time from the start of the call to the failure; absent in records of earlier versions. */
   readonly afterMs?: number;
+}
+
+/**
+ * Why an attempt failed:
+ * - `connection`: there was no connection to the provider, so nothing was sent
+ * - `queue`: no connection was free in time, or the client left while the call waited for one
+ * - `refused`: the provider answered with an error
+ * - `account`: the provider refused the operator's credential or account
+ * - `timeout`: the provider did not respond in time, or stopped sending
+ * - `interrupted`: the connection or the stream broke off
+ * - `unusable`: the provider's success could not be read or billed
+ */
+export type AttemptFailure = 'connection' | 'queue' | 'refused' | 'account' | 'timeout' | 'interrupted' | 'unusable';
+
+/** One request to a provider. Attempts are recorded only for calls with a failed one. */
+export interface CallAttempt {
+  /** Position among the attempts of the call, from 1. If there are many, those before the last one are left out. */
+  readonly no: number;
+  readonly provider: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Name of the credential; absent if a new configuration had replaced it. */
+  readonly credential?: string;
+  /** Time from the start of the call to the start of the attempt. */
+  readonly startedMs: number;
+  readonly durationMs: number;
+  /** Absent: the provider answered. */
+  readonly failure?: AttemptFailure;
+  /** Status of the provider's response; absent if there was none. */
+  readonly status?: number;
+  /** What the provider said, or the error of the connection; without secrets, at most 300 characters. */
+  readonly words?: string;
+  /** Whether status and words are only for operators. */
+  readonly isPrivate?: true;
 }
 
 /**
@@ -38,6 +73,8 @@ export interface CallNotes extends ChargeNotes {
   readonly budgetIds?: BudgetIds;
   readonly resolution?: ResolutionNote;
   readonly session?: SessionNote;
+  /** The attempts of the call in order; absent unless one of them failed. */
+  readonly attempts?: readonly CallAttempt[];
   readonly translation?: TranslationNote;
 }
 
@@ -97,6 +134,8 @@ export interface CallOutcome {
   readonly requestId: string;
   /** Request id that the client sent; `null`: none. */
   readonly clientRequestId: string | null;
+  /** `null`: nothing is recorded. Absent from journal entries of earlier versions. */
+  readonly caller?: RecordedCaller | null;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
   readonly endedAtMs: number;
@@ -112,8 +151,14 @@ export interface CallOutcome {
 }
 
 const REQUEST = 'req_';
+const CALL = 'call_';
 
 /** Returns the call id for a request id of the gateway: the same with another prefix, so that either one finds the call. */
 export function callIdOf(requestId: string): string {
-  return `call_${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;
+  return `${CALL}${requestId.startsWith(REQUEST) ? requestId.slice(REQUEST.length) : requestId}`;
+}
+
+/** Returns the gateway's request id of a call. */
+export function requestIdOf(callId: string): string {
+  return `${REQUEST}${callId.slice(CALL.length)}`;
 }

@@ -13,6 +13,7 @@ import {
 } from '../../db/table.ts';
 import { countImages, type Usage, type UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { otherUnits, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { CountedUse } from '../counts/counted-use.ts';
 import type { UnitPrices } from '../pricing/charge.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
@@ -75,6 +76,7 @@ const RECORD: readonly WrittenColumn[] = [
   ),
   ofOutcome('notes', 'jsonb', 'notes', JSON.stringify),
   ofOutcome('cost_nano', 'bigint', 'costNano'),
+  ofOutcome('caller', 'jsonb', 'caller', JSON.stringify),
 ];
 
 const COUNTS: ReadonlySet<string> = new Set([...unitColumns.map(({ column }) => column), 'images']);
@@ -138,6 +140,7 @@ const UNRESOLVED = tableColumns({
   priceRule: textColumn('price_rule'),
   amountNano: orNull(bigintColumn('reserved_nano')),
   notes: orNull(jsonbColumn<CallNotes>('notes')),
+  caller: orNull(jsonbColumn<RecordedCaller>('caller')),
 });
 
 const recordUnresolved: Statement = {
@@ -207,6 +210,7 @@ const NO_FACTS = {
   requestId: '',
   priceRule: 'base',
   groupId: null,
+  caller: null,
 };
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */

@@ -17,6 +17,7 @@ import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { RecordedPrices } from '../pricing/charge-notes.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import { LIST_PRICE_BASIS_POINTS } from '../pricing/price-factor.ts';
@@ -51,6 +52,8 @@ const CALLS = selection({
   requestId: textColumn('c.request_id'),
   /** Request id that the client sent; `null`: none. */
   clientRequestId: orNull(textColumn('c.client_request_id')),
+  /** Who made the call; `null`: nothing was recorded. */
+  caller: orNull(jsonbColumn<RecordedCaller>('c.caller')),
   startedAt: dateColumn('c.started_at'),
   endedAt: dateColumn('c.ended_at'),
   firstByteMs: orNull(intColumn('c.first_byte_ms')),

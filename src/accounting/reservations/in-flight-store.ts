@@ -2,9 +2,10 @@ import { fieldsOf } from '../../db/columns.ts';
 import { type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 import { bigintColumn, countColumn, dateColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { PlacedPools } from '../partitions/placed-pools.ts';
 import { newestFirst, ofEachPartition } from '../partitions/routes.ts';
-import { readFacts } from './reservation.ts';
+import { CALLER_FACT, readFacts } from './reservation.ts';
 
 const IN_FLIGHT = selection({
   id: textColumn('call_id'),
@@ -35,6 +36,7 @@ interface InFlightFilter {
   readonly keyId: string | null;
   readonly ownKeyIds?: readonly string[] | null | undefined;
   readonly model: string | null;
+  readonly caller?: RecordedCaller | null | undefined;
   readonly from: Date | null;
   readonly to: Date | null;
 }
@@ -46,6 +48,7 @@ const listInFlight: Statement = {
 where ($1::text is null or account_id = $1) and ($2::text is null or key_id = $2) and ($3::text is null or model = $3)
   and ($4::timestamptz is null or reserved_at >= $4) and ($5::timestamptz is null or reserved_at < $5)
   and ($6::text is null or call_id < $6) and ($8::text[] is null or key_id = any ($8::text[]))
+  and ($9::jsonb is null or (facts::jsonb -> ${CALLER_FACT}) @> $9::jsonb)
 order by call_id desc limit $7::int`,
 };
 
@@ -62,9 +65,9 @@ export type InFlightStore = ReturnType<typeof createInFlightStore>;
 export function createInFlightStore({ directory, partitions }: PlacedPools) {
   return {
     async list(filter: InFlightFilter, beforeId: string | null, limit: number): Promise<InFlightCall[]> {
-      const { accountId, keyId, ownKeyIds = null, model, from, to } = filter;
+      const { accountId, keyId, ownKeyIds = null, model, caller = null, from, to } = filter;
       const own = ownKeyIds === null ? null : toArray(ownKeyIds);
-      const parameters = [accountId, keyId, model, from, to, beforeId, limit, own];
+      const parameters = [accountId, keyId, model, from, to, beforeId, limit, own, caller && JSON.stringify(caller)];
       const read = async (partition: PartitionPool) => IN_FLIGHT.all(await partition.query(listInFlight, parameters));
       const calls =
         accountId === null

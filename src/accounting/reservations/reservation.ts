@@ -2,6 +2,7 @@ import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
+import type { RecordedCaller } from '../accounts/recording.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { RateMaxima } from './rate-defaults.ts';
 import type { LimitNotes, Reservation } from './tables.ts';
@@ -165,6 +166,8 @@ export interface CallFacts {
   readonly startedAtMs: number;
   /** The group of the account; absent or `null`: none. */
   readonly groupId?: string | null;
+  /** Who made the call; absent or `null`: nothing is recorded. */
+  readonly caller?: RecordedCaller | null;
 }
 
 /** Facts in the order in which they are stored, without names: every byte makes admissions slower. Append new members at the end. */
@@ -178,15 +181,24 @@ const STORED_FACTS = [
   ['priceRule', 'string'],
   ['startedAtMs', 'number'],
   ['groupId', 'string'],
+  ['caller', 'object'],
 ] as const satisfies readonly (readonly [keyof CallFacts, string])[];
+
+/** Index of the caller among the stored facts. */
+export const CALLER_FACT = STORED_FACTS.findIndex(([name]) => name === 'caller');
 
 /** Facts as text. It is parsed only if the node of the call dies. */
 export function factsText(facts: CallFacts): string {
   const values: unknown[] = [];
+  let missing = 0;
   for (const [name] of STORED_FACTS) {
     const value = facts[name];
-    // Only the last fact can be missing, so each value has the index of its fact.
-    if (value !== undefined && value !== null) values.push(value);
+    // Each value has the index of its fact. Missing ones at the end are omitted.
+    if (value === undefined || value === null) missing++;
+    else {
+      for (; missing > 0; missing--) values.push(null);
+      values.push(value);
+    }
   }
   return JSON.stringify(values);
 }
@@ -201,5 +213,5 @@ export function readFacts(text: string): Partial<CallFacts> {
   }
   if (!Array.isArray(values)) return {};
   const known = STORED_FACTS.map(([name, type], i) => [name, values[i], type] as const);
-  return Object.fromEntries(known.filter(([, value, type]) => typeof value === type));
+  return Object.fromEntries(known.filter(([, value, type]) => value !== null && typeof value === type));
 }

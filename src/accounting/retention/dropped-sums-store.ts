@@ -1,6 +1,6 @@
 import { KEY_COUNTERS } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
-import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS } from '../usage/rollup-store.ts';
+import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS } from '../usage/rollup-columns.ts';
 
 /** Sums that replace dropped records: charges by month and counters of limits for audits, usage by day for reports. */
 

@@ -5,7 +5,7 @@ import { monthTableName } from '../calls/calls-store.ts';
 import { sqlTimezone } from '../usage/sql-timezone.ts';
 import { RECORD_SUMS } from './dropped-sums-store.ts';
 import type { Month } from './months.ts';
-import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
+import { DISAGREES, deleteCallerSums, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /** This file deletes records row by row: those in the default partition, and those that were inserted after their month was dropped. */
 
@@ -76,6 +76,7 @@ export function createRecordDeletion(database: PartitionPool, rowsMax: number) {
         await lockRecords(transaction);
         if ((await transaction.query(findRecord(month))).length > 0) return 'not_empty';
         await transaction.query(dropTable(month));
+        await transaction.query(deleteCallerSums, [month]);
         return 'dropped';
       }),
   };

@@ -34,6 +34,12 @@ export async function lockRecords(transaction: PartitionQueryable): Promise<void
   await transaction.query(lockCalls);
 }
 
+/** Deletes the sums by caller until the end of a month: they contain values of its records. Uses usage_callers_by_day. */
+export const deleteCallerSums: Statement = {
+  name: 'retention.delete-caller-sums',
+  text: `delete from usage_callers where day < ($1::date + interval '1 month')::date`,
+};
+
 export const dropTable = (month: Month): Statement => ({
   name: `retention.drop-${monthTableName(month)}`,
   text: `drop table ${monthTableName(month)}`,

@@ -10,7 +10,7 @@ import { DisagreementError } from './disagreement.ts';
 import { RECORD_SUMS } from './dropped-sums-store.ts';
 import { boundsOf, type Month } from './months.ts';
 import { createRecordDeletion } from './orphaned-records-store.ts';
-import { DISAGREES, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
+import { DISAGREES, deleteCallerSums, dropTable, firstIdAfter, lockRecords } from './records-store.ts';
 
 /**
  * A month is dropped in two transactions. The first one compares the records with the ledger and stores their sums, without locks. The
@@ -219,6 +219,7 @@ export function createRetentionStore(
           await transaction.query(sumNamed(month), [sqlTimezone(timezone), month, ids]);
         }
         await transaction.query(dropTable(month));
+        await transaction.query(deleteCallerSums, [month]);
         await transaction.query(markDropped, [month]);
         return 'dropped';
       }),

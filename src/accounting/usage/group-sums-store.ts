@@ -6,7 +6,10 @@ import { measures, REFUND_COLUMN, unitMeasures } from './measures.ts';
 import { EARNING_DAYS, earnedSql } from './plan-revenue.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
-/** Sums final calls from `usage_rollups` (by account) or `usage_totals` (all accounts), and unresolved calls from their records. */
+/**
+ * Sums final calls from `usage_rollups` (by account), `usage_totals` (all accounts) or `usage_callers` (by end user, program or tag), and
+ * unresolved calls from their records.
+ */
 
 /** What usage can be grouped by. Groups are sorted in this order. */
 const DIMENSIONS = {
@@ -20,10 +23,24 @@ const DIMENSIONS = {
   provider: 'u.provider',
   status: 'u.status',
   context: 'u.context',
+  /** A value that callers choose; empty: the values beyond the number that an account can have in a day. */
+  endUser: 'u.value',
+  program: 'u.value',
+  tag: 'u.value',
 } as const;
 
 export type Dimension = keyof typeof DIMENSIONS;
 export const dimensions = Object.keys(DIMENSIONS) as readonly Dimension[];
+
+/** Dimensions whose values callers choose. */
+export const CALLER_DIMENSIONS = ['endUser', 'program', 'tag'] as const satisfies readonly Dimension[];
+export type CallerDimension = (typeof CALLER_DIMENSIONS)[number];
+
+export const isCallerDimension = (name: Dimension): name is CallerDimension =>
+  (CALLER_DIMENSIONS as readonly Dimension[]).includes(name);
+
+/** Dimensions that a query can have together with one of `CALLER_DIMENSIONS`. Further ones would need too many prepared statements. */
+export const WITH_CALLER: ReadonlySet<Dimension> = new Set(['account', 'key', 'month', 'day', 'model']);
 
 /** Which usage is summed. Days are in the billing time zone; `to` is exclusive. */
 export interface UsageFilter {
@@ -109,8 +126,9 @@ type ScopeKind = 'all' | 'account' | 'window' | 'open';
 const FIRST_PARAMETERS = 10;
 
 /**
- * Each grouping and scope has its own statement. A connection prepares at most 512 groupings in four scopes, 32 of them also with plan
- * revenue. Uses the primary keys of usage_rollups, usage_totals and plan_periods, calls_by_status of each month, and plan_periods_by_end.
+ * Each grouping and scope has its own statement. A connection prepares at most 608 groupings in four scopes, 32 of them also with plan
+ * revenue. Uses the primary keys of usage_rollups, usage_totals, usage_callers and plan_periods, usage_callers_by_day, calls_by_status of each
+ * month, and plan_periods_by_end.
  */
 function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenue: boolean): Statement {
   // Sorting by bytes gives all partitions the same order, whatever their collation (`merged-groups.ts`).
@@ -119,7 +137,9 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
   const cursor = keys.map((_, i) => `$${FIRST_PARAMETERS + 1 + i}::text`).join(', ');
   const behind = keys.length === 0 ? '$9::boolean is not null' : `(not $9::boolean or (${keyList}) > (${cursor}))`;
   const groups = keys.map((key, i) => `${key} as group_${i}`);
-  const table = scope === 'all' ? 'usage_totals' : 'usage_rollups';
+  const caller = groupBy.find(isCallerDimension) ?? null;
+  const table = caller !== null ? 'usage_callers' : scope === 'all' ? 'usage_totals' : 'usage_rollups';
+  const value = caller === null ? '' : 'value, ';
   const ofAccount = scope === 'all' ? '' : 'account_id, key_id, ';
   const filters = `($1::text is null or model = $1) and ($2::text is null or provider = $2)
       and ($3::text is null or status = $3) and ($4::text is null or context = $4)
@@ -133,16 +153,16 @@ function sumStatement(groupBy: readonly Dimension[], scope: ScopeKind, hasRevenu
   sum(u.reserved_nano)::bigint as reserved_nano, sum(u.plan_revenue_nano)::bigint as plan_revenue_nano,
   ${PLAN_SUMS}, ${COSTED_SUMS}
 from (
-  select ${ofAccount}day, model, provider, status, context, group_id, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
+  select ${ofAccount}${value}day, model, provider, status, context, group_id, ${SUM_COLUMNS.join(', ')}, 0::bigint as reserved_nano,
     0::bigint as plan_revenue_nano
   from ${table}
-  where ${days} and ${filters}
+  where ${days} and ${filters}${caller === null ? '' : ` and kind = '${caller}'`}
   union all
   select * from (
-    select ${ofAccount}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
+    select ${ofAccount}${value}(ended_at at time zone $7::text)::date as day, model, provider, status, context,
       coalesce(group_id, '') as group_id, ${unresolvedSums.join(', ')}, coalesce(reserved_nano, 0), 0::bigint
-    from calls
-    where status = 'unresolved' and ${filters}
+    from calls${caller === null ? '' : ` cross join lateral ${CALLER_VALUES[caller]} as v (value)`}
+    where status = 'unresolved' and ${filters}${caller === null ? '' : ' and v.value is not null'}
   ) unresolved
   where ${days}${hasRevenue ? `\n  union all\n  ${earnedRows(groupBy, scope, FIRST_PARAMETERS + 1 + keys.length)}` : ''}
 ) u
@@ -151,6 +171,13 @@ ${keys.length === 0 ? 'having count(*) > 0' : `group by ${keyList} order by ${ke
 limit $8::int`,
   };
 }
+
+/** SQL: the values of a recorded caller. */
+const CALLER_VALUES: Readonly<Record<CallerDimension, string>> = {
+  endUser: `(select caller ->> 'endUser')`,
+  program: `(select caller ->> 'program')`,
+  tag: `jsonb_array_elements_text(caller -> 'tags')`,
+};
 
 const PLAN_SUMS = (['calls', 'cost_nano', 'uncosted_calls'] as const)
   .map((name) => `coalesce(sum(u.${name}) filter (where u.context = 'coding'), 0)::bigint as plan_${name}`)

@@ -2,7 +2,8 @@ import type { Statement } from '../../db/database.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 import { lockOfPartition } from '../../db/partition-locks.ts';
 import { ADD_ATTEMPTS } from './attempts-store.ts';
-import { measures, REFUND_COLUMN } from './measures.ts';
+import { ADD_CALLERS, CALLS_BY_CALLER, refundsByCaller } from './caller-sums-store.ts';
+import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from './rollup-columns.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
@@ -22,31 +23,6 @@ const tryLock: Statement = {
   text: 'select pg_try_advisory_xact_lock($1::bigint) as is_ours',
 };
 
-export const ROLLUP_KEY = [
-  'account_id',
-  'day',
-  'key_id',
-  'model',
-  'provider',
-  'status',
-  'context',
-  'group_id',
-] as const;
-export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && name !== 'key_id');
-export const ROLLUP_SUMS = measures.map(({ column }) => column);
-
-/** SQL: the day of a call's charge, on which the call ended or an operator resolved it. */
-const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
-    else c.ended_at end) at time zone $1::text)::date`;
-
-/** SQL: keys and measures of the sums, from call records `c`. The billing time zone is $1. */
-export const OF_CALLS = `c.account_id, ${DAY_OF_CALL} as day, c.key_id, c.model, c.provider, c.status,
-    c.context, coalesce(c.group_id, '') as group_id, ${measures.map(({ column, ofCall }) => `${ofCall} as ${column}`).join(', ')}`;
-
-/** SQL: the same columns as `OF_CALLS`, from a refund `e`. A refund belongs to the day of its ledger entry. */
-export const OF_REFUNDS = `c.account_id, (e.created_at at time zone $1::text)::date, c.key_id, c.model, c.provider, c.status, c.context,
-    coalesce(c.group_id, ''), ${measures.map(({ column }) => (column === REFUND_COLUMN ? 'e.amount_nano' : '0')).join(', ')}`;
-
 const ADD_FOUND = `summed as materialized (
   select ${ROLLUP_KEY.join(', ')}, ${ROLLUP_SUMS.map((name) => `sum(${name}) as ${name}`).join(', ')}
   from found group by ${ROLLUP_KEY.join(', ')}
@@ -65,6 +41,11 @@ function addTo(table: string, key: readonly string[], values: readonly string[],
   on conflict (${key.join(', ')}) do update set
     ${ROLLUP_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`;
 }
+
+/** SQL: the queued refunds `e` with their calls `c`. */
+const REFUNDED = `from taken t
+  join ledger_entries e on e.account_id = t.account_ids[1] and e.entry_no = t.entry_no
+  join calls c on c.account_id = t.account_ids[1] and c.id = t.call_ids[1]`;
 
 /** Sums queued calls. Reads the short queue from its start, calls by primary key in their month, and refunded calls in all months. */
 const sumQueued: Statement = {
@@ -86,11 +67,15 @@ found as (
   select ${OF_CALLS} from final_calls c
   union all
   select ${OF_REFUNDS}
-  from taken t
-  join ledger_entries e on e.account_id = t.account_ids[1] and e.entry_no = t.entry_no
-  join calls c on c.account_id = t.account_ids[1] and c.id = t.call_ids[1]
+  ${REFUNDED}
+),
+by_caller as (
+  ${CALLS_BY_CALLER}
+  union all
+  ${refundsByCaller(REFUNDED)}
 ),
 ${ADD_FOUND},
+${ADD_CALLERS},
 ${ADD_ATTEMPTS},
 changed as (
   insert into account_changes (account_ids)
@@ -116,7 +101,9 @@ final_calls as materialized (
   where c.id > $2::text and c.id <= (select id from ending) and c.is_queued is null and c.status <> 'unresolved'
 ),
 found as (select ${OF_CALLS} from final_calls c),
+by_caller as (${CALLS_BY_CALLER}),
 ${ADD_FOUND},
+${ADD_CALLERS},
 ${ADD_ATTEMPTS}
 update usage_backfill set last_call_id = coalesce(e.id, last_call_id), is_done = e.id is null
 from ending e

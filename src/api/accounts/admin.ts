@@ -19,6 +19,7 @@ import {
   capYuan,
   filterText,
   page,
+  recording,
   shortText,
   wholeNumber,
 } from '../management/wire.ts';
@@ -69,6 +70,7 @@ const accountChange = z
     /** Factor for calls that are admitted from now on. 8000 is 20 % off the list price. */
     priceFactorBasisPoints: priceFactor.optional(),
     membersSeeBalance: z.boolean().optional(),
+    recording: recording.partial().optional(),
     /** Group of the account; `null` removes the account from its group. */
     groupId: shortText.nullable().optional(),
     allowedModels: allowListFields.allowedModels,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordingInForce } from '../../accounting/accounts/recording.ts';
 import { factorInForce } from '../../accounting/pricing/price-factor.ts';
 import { lowestCap } from '../../accounting/reservations/limits/daily-cap.ts';
 import { compileRateDefaults, type RateMaxima, usualMaxima } from '../../accounting/reservations/rate-defaults.ts';
@@ -7,7 +8,15 @@ import { groupFactorOf } from '../../providers/catalog/account-group.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
-import { accountResponse, capYuan, rateLimits, rateLimitsToWire, shortText, yuanOrNull } from '../management/wire.ts';
+import {
+  accountResponse,
+  capYuan,
+  rateLimits,
+  rateLimitsToWire,
+  recording,
+  shortText,
+  yuanOrNull,
+} from '../management/wire.ts';
 import { type AccountAdminDependencies, accountReader, email } from './admin.ts';
 import { buyer } from './buyer.ts';
 import { underPresentNames } from './rate-limits.ts';
@@ -42,10 +51,12 @@ const ownerAccount = accountResponse
     ownDailySpendCapYuan: true,
     priceFactorBasisPoints: true,
     membersSeeBalance: true,
+    recording: true,
     buyer: true,
   })
   .extend({
     ...billingCalendar,
+    recordingInForce: recording.describe('What is recorded of callers, by the account or the configuration.'),
     role: z.literal('owner'),
     dailySpendCapInForceYuan: yuan.nullable().describe('The lowest cap that applies; null: none.'),
   })
@@ -58,6 +69,8 @@ const accountChange = z.strictObject({
   ownDailySpendCapYuan: capYuan.nullable().optional(),
   /** Whether keys of members can read the balance. If not, they read what is left of their own budgets. */
   membersSeeBalance: z.boolean().optional(),
+  /** What the account records of its callers. What the configuration records is recorded anyway. */
+  recording: recording.partial().optional(),
   /** Who receives statements, receipts and invoices; `null` removes it. */
   buyer: buyer.nullable().optional(),
 });
@@ -80,6 +93,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
       ...account,
       priceFactorBasisPoints: factorInForce(account.priceFactorBasisPoints, groupFactorOf(group)),
       dailySpendCapInForceYuan: yuanOrNull(capNano),
+      recordingInForce: recordingInForce(account.recording, config().recording),
       ...calendar(),
       role: 'owner',
     });
@@ -116,7 +130,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
       summary:
-        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, or whether members see the balance',
+        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, whether members see the balance, or what is recorded of callers',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import {
   type CallRecord,
@@ -14,6 +15,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
+import { keyNamesOf } from '../keys/key-names.ts';
 import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
@@ -39,6 +41,10 @@ export const callList = z.strictObject({
   userId: filterText.optional(),
   model: filterText.optional(),
   status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved', 'in_flight']).optional(),
+  clientAddress: filterText.optional(),
+  program: filterText.optional(),
+  endUser: filterText.optional(),
+  tag: filterText.optional(),
   /** A request id of the gateway, the provider or the client. */
   requestId: filterText.optional(),
   from: instant.optional(),
@@ -64,8 +70,21 @@ const minutesResponse = z.strictObject({
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
 export const CALL_COLUMNS = [
-  ...['startedAt', 'endedAt', 'id', 'status', 'accountId', 'accountName', 'keyId', 'context', 'operation', 'model'],
+  ...[
+    'startedAt',
+    'endedAt',
+    'id',
+    'status',
+    'accountId',
+    'accountName',
+    'keyId',
+    'keyName',
+    'context',
+    'operation',
+    'model',
+  ],
   ...['route.provider', 'route.model', 'isStream', 'httpStatus', 'errorCode', 'requestId', 'clientRequestId'],
+  ...['clientAddress', 'program', 'endUser', 'tags'],
   ...Object.keys(callResponse.shape.usage.unwrap().shape).map((name) => `usage.${name}`),
   ...['chargeYuan', 'refundedYuan', 'costYuan', 'heldYuan', 'heldTokens', 'durationMs', 'firstByteMs'],
 ];
@@ -95,9 +114,10 @@ export function callReader(dependencies: CallAdminDependencies) {
   }
 
   return async (query: CallQuery, of: OwnedBy) => {
-    const { limit, cursor, accountId, keyId, userId, model, status, requestId, from, to } = query;
+    const { limit, cursor, accountId, keyId, model, status, requestId, from, to } = query;
     if (requestId !== undefined) {
-      const other = [cursor, accountId, keyId, userId, model, status, from, to].some((given) => given !== undefined);
+      const { requestId: _, limit: __, ...others } = query;
+      const other = Object.values(others).some((given) => given !== undefined);
       if (other)
         throw invalidRequest('requestId: A search by request cannot be combined with other filters.', 'requestId');
       return findRequest(requestId, limit, of);
@@ -108,6 +128,7 @@ export function callReader(dependencies: CallAdminDependencies) {
       keyId: keyId ?? null,
       ownKeyIds: of.keyIds,
       model: model ?? null,
+      caller: callerFilter(query),
       from: from ?? null,
       to: to ?? null,
     };
@@ -118,6 +139,16 @@ export function callReader(dependencies: CallAdminDependencies) {
     const { items, next } = await calls.list({ ...filter, status: status ?? null }, cursor ?? null, limit, LIST_TIMING);
     return { data: await showCalls(dependencies, items), nextCursor: next };
   };
+}
+
+function callerFilter({ clientAddress, program, endUser, tag }: CallQuery): RecordedCaller | null {
+  const wanted = {
+    ...(clientAddress !== undefined && { clientAddress }),
+    ...(program !== undefined && { program }),
+    ...(endUser !== undefined && { endUser }),
+    ...(tag !== undefined && { tags: [tag] }),
+  };
+  return Object.keys(wanted).length === 0 ? null : wanted;
 }
 
 export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoint[] {
@@ -161,11 +192,16 @@ export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoin
 type ShownWith = Pick<CallAdminDependencies, 'accounts' | 'refunds'>;
 
 async function showCalls({ accounts, refunds }: ShownWith, calls: readonly CallRecord[]) {
-  const [names, refundsOf] = await Promise.all([accountNamesOf(accounts, calls), refunds.refundsOf(calls)]);
+  const [names, keyNames, refundsOf] = await Promise.all([
+    accountNamesOf(accounts, calls),
+    keyNamesOf(accounts, calls),
+    refunds.refundsOf(calls),
+  ]);
   return calls.map((call) =>
     callToWire(call, {
       // Accounts are never deleted, so the name is always found.
       accountName: names.get(call.accountId) ?? call.accountId,
+      keyName: keyNames.get(call.keyId) ?? null,
       refunds: refundsOf.get(call.id),
     }),
   );

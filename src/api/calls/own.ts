@@ -6,6 +6,7 @@ import { listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { type RefusalAdminDependencies, refusalList, refusalReader, refusalResponse } from '../refusals/admin.ts';
 import { CALL_COLUMNS, type CallAdminDependencies, callList, callReader, readCall } from './admin.ts';
+import { ownAttempt, toOwnAttempt } from './attempt-wire.ts';
 import { type CallResponse, callResponse, inFlightResponse } from './wire.ts';
 
 type OwnCallDependencies = CallAdminDependencies & RefusalAdminDependencies;
@@ -15,6 +16,7 @@ const ownCallMembers = callResponse.pick({
   id: true,
   accountId: true,
   keyId: true,
+  keyName: true,
   context: true,
   operation: true,
   model: true,
@@ -23,7 +25,12 @@ const ownCallMembers = callResponse.pick({
   httpStatus: true,
   errorCode: true,
   requestId: true,
+  gatewayRequestId: true,
   clientRequestId: true,
+  clientAddress: true,
+  program: true,
+  endUser: true,
+  tags: true,
   usage: true,
   excessUsage: true,
   doubtedUsage: true,
@@ -58,7 +65,12 @@ const resolution = callResponse.shape.resolution.unwrap().pick({ action: true, t
 const refund = callResponse.shape.refunds.unwrap().element.pick({ entryId: true, amountYuan: true, at: true });
 
 const ownCall = ownCallMembers
-  .extend({ innerModels: listOf(innerModel), refunds: listOf(refund), resolution: resolution.nullable() })
+  .extend({
+    attempts: listOf(ownAttempt),
+    innerModels: listOf(innerModel),
+    refunds: listOf(refund),
+    resolution: resolution.nullable(),
+  })
   .meta({ id: 'OwnCall' });
 
 const ownInFlight = inFlightResponse
@@ -73,6 +85,10 @@ const ownInFlight = inFlightResponse
     isStream: true,
     status: true,
     requestId: true,
+    clientAddress: true,
+    program: true,
+    endUser: true,
+    tags: true,
     heldYuan: true,
     heldTokens: true,
     startedAt: true,
@@ -166,6 +182,7 @@ function showPage(found: Awaited<ReturnType<ReturnType<typeof callReader>>>): z.
 function showCall(call: CallResponse): z.infer<typeof ownCall> {
   return {
     ...shown(ownCallMembers, call),
+    attempts: call.attempts.map(toOwnAttempt),
     innerModels: call.innerModels.map((inner) => shown(innerModel, inner)),
     refunds: call.refunds.map((each) => shown(refund, each)),
     resolution: call.resolution && shown(resolution, call.resolution),

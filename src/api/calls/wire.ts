@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ResolutionNote, SessionNote } from '../../accounting/calls/call-outcome.ts';
+import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
+import { type ResolutionNote, requestIdOf, type SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
 import type { InnerModelNote, PricedBy, RecordedPrices } from '../../accounting/pricing/charge-notes.ts';
@@ -19,6 +20,7 @@ import {
 import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId, yuanOrNull } from '../management/wire.ts';
+import { attempt, attemptToWire } from './attempt-wire.ts';
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };
 
@@ -86,12 +88,28 @@ const resolution = z.strictObject({
 
 const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
 
+/** Who made a call. Address, program and end user are `null` unless they are recorded (`docs/callers.md`). */
+export const callerFields = {
+  clientAddress: z.string().nullable(),
+  program: z.string().nullable().describe('The product tokens of the user agent.'),
+  endUser: z.string().nullable().describe('The end user whom the request named.'),
+  tags: listOf(z.string()).describe('The tags in the header `x-faregate-tags`.'),
+};
+
+const callerToWire = (caller: RecordedCaller | null | undefined) => ({
+  clientAddress: caller?.clientAddress ?? null,
+  program: caller?.program ?? null,
+  endUser: caller?.endUser ?? null,
+  tags: caller?.tags ?? [],
+});
+
 export const callResponse = z
   .strictObject({
     id: z.string(),
     accountId: z.string(),
     accountName: z.string(),
     keyId: z.string(),
+    keyName: z.string().nullable(),
     groupId: z.string().nullable().describe('The group of the account at admission; null: none.'),
     context: z.string().describe('`balance` or `coding`.'),
     operation: z.string(),
@@ -110,12 +128,15 @@ export const callResponse = z
         'The protocol into which the request was translated, and the names of fields that were left out and added; null if it was sent as it is.',
       ),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
+    attempts: listOf(attempt).describe('The attempts in order; empty unless one of them failed.'),
     isStream: z.boolean(),
     status: z.enum(['succeeded', 'failed', 'aborted', 'unresolved', 'resolved']),
     httpStatus: z.int().nullable(),
     errorCode: z.string().nullable(),
-    requestId: z.string(),
+    requestId: z.string().describe("The provider's request id; without one, the gateway's."),
+    gatewayRequestId: z.string().describe("The gateway's request id."),
     clientRequestId: z.string().nullable(),
+    ...callerFields,
     usage: z.strictObject({ source: z.enum(['observed', 'estimated']), ...shownCounts }).nullable(),
     excessUsage: z
       .strictObject(optionalCounts(['inputTokens', 'outputTokens', 'searchUnits', 'toolUses', 'images']))
@@ -151,18 +172,24 @@ export type CallResponse = z.infer<typeof callResponse>;
 
 interface ShownWith {
   readonly accountName: string;
+  /** `null`: the key was deleted, or has no name. */
+  readonly keyName: string | null;
   readonly refunds?: readonly CallRefund[] | undefined;
 }
 
-export function callToWire(call: CallRecord, { accountName, refunds = [] }: ShownWith): CallResponse {
+export function callToWire(call: CallRecord, { accountName, keyName, refunds = [] }: ShownWith): CallResponse {
   const refundedNano = refunds.reduce((sum, { amountNano }) => sum + amountNano, 0n);
   return shown(callResponse, {
     ...call,
+    ...callerToWire(call.caller),
     accountName,
+    keyName,
+    gatewayRequestId: requestIdOf(call.id),
     route: { provider: call.provider, model: call.providerModel },
     session: sessionToWire(call.notes?.session),
     translation: call.notes?.translation ?? null,
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
+    attempts: (call.notes?.attempts ?? []).map(attemptToWire),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },
     excessUsage: call.notes?.excess ?? null,
     doubtedUsage: call.notes?.doubted ?? [],
@@ -198,6 +225,7 @@ export const inFlightResponse = z
     isStream: z.boolean().nullable(),
     status: z.literal('in_flight'),
     requestId: z.string().nullable(),
+    ...callerFields,
     nodeId: z.string(),
     heldYuan: yuan.nullable(),
     heldTokens: count.nullable(),
@@ -211,6 +239,7 @@ export type InFlightResponse = z.infer<typeof inFlightResponse>;
 export function inFlightToWire({ facts, ...call }: InFlightCall): InFlightResponse {
   return shown(inFlightResponse, {
     ...call,
+    ...callerToWire(facts.caller),
     context: facts.context ?? (call.subscriptionId === null ? 'balance' : 'coding'),
     operation: facts.operation ?? null,
     route: { provider: facts.provider ?? null, model: facts.providerModel ?? null },

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { PrecheckRequest } from '../../calls/admission.ts';
+import { callerOf } from '../../calls/caller.ts';
 import { Fingerprint } from '../../calls/idempotency/idempotent-call.ts';
 import { Client } from '../../calls/relay/client.ts';
 import type { Settings } from '../../calls/settings.ts';
 import { type BodyOwner, readBody, requireJson } from '../../http/body.ts';
+import { readTags, TAGS_HEADER } from '../../http/call-tags.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { readIdempotencyKey, usableIdempotencyKey } from '../../http/idempotency-key.ts';
 import { spoolBody } from '../../http/spool.ts';
@@ -21,6 +23,7 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     const client = new Client(response, operation);
     // Awaited even if the result is cached: in the meantime, Node receives a body that arrived together with the headers.
     const principal = await refusals.identify(subject, endpoint.path, endpoint.credential, report);
+    const tags = headers[TAGS_HEADER] === undefined ? null : readTags(headers);
     const limits = { sizeBytesMax: endpoint.bodyLimitBytes, idleTimeoutMs: settings.config.server.uploadIdleTimeout };
     const fingerprint = isRepeatable(request, settings) ? new Fingerprint(endpoint.path) : null;
     const owner: BodyOwner = {
@@ -30,7 +33,12 @@ export class CallHandler extends EndpointHandler<CallEndpoint, Exchange> {
     };
 
     function run(input: CallInput): Promise<void> {
-      const call = { policy: endpoint, principal, headers, input, requestId, client, settings, report, claim: null };
+      const isRecorded = (tags ?? settings.recording ?? principal.recording) !== null;
+      const { clientAddress } = report;
+      const sources = { clientAddress, userAgent: headers['user-agent'], tags, endUser: () => input.endUser() };
+      const caller = isRecorded ? callerOf(sources, settings.recording, principal.recording) : null;
+      const asked = { policy: endpoint, principal, headers, input, requestId, client };
+      const call = { ...asked, settings, report, claim: null, caller };
       report.isStream = input.isStream;
       report.modelAsked = input.model;
       // A stream is not stored, so its idempotency key is ignored.

@@ -20,7 +20,17 @@ type OwnMoneyDependencies = UsageAdminDependencies & {
 };
 
 /** What accounts can group usage by; not by provider. */
-const OWN_DIMENSIONS: readonly Dimension[] = ['key', 'month', 'day', 'model', 'status', 'context'];
+const OWN_DIMENSIONS: readonly Dimension[] = [
+  'key',
+  'month',
+  'day',
+  'model',
+  'status',
+  'context',
+  'endUser',
+  'program',
+  'tag',
+];
 
 /** A row of usage without providers, costs and margins, which accounts do not see. */
 const ownUsageRow = usageRowResponse
@@ -33,6 +43,9 @@ const ownUsageRow = usageRowResponse
     month: true,
     day: true,
     model: true,
+    endUser: true,
+    program: true,
+    tag: true,
     status: true,
     context: true,
     calls: true,
@@ -90,7 +103,8 @@ export function ownMoneyEndpoints(dependencies: OwnMoneyDependencies): AccountEn
     accountEndpoint({
       method: 'GET',
       path: '/usage',
-      summary: 'Sums of usage by day, month, model, key, status or context; members see their own keys; also as CSV',
+      summary:
+        'Sums of usage by day, month, model, key, status, context, end user, program or tag; members see their own keys; also as CSV',
       needs: 'member',
       query: usageList.omit({ accountId: true, provider: true }),
       response: ownUsage,

@@ -80,6 +80,9 @@ export const rateLimits = { ...maxima, modelLimits: z.record(z.string(), z.stric
 
 const accountStatus = z.enum(['active', 'suspended']);
 
+/** Whether records of calls have facts about their callers (`docs/callers.md`). */
+export const recording = z.strictObject({ clientAddress: z.boolean(), program: z.boolean(), endUser: z.boolean() });
+
 export const accountResponse = z
   .strictObject({
     id: z.string(),
@@ -107,6 +110,9 @@ export const accountResponse = z
     membersSeeBalance: z
       .boolean()
       .describe('Whether keys of members can read the balance. If not, they read what is left of their own budgets.'),
+    recording: recording.describe(
+      'What the account records of the callers of its calls, in addition to the configuration.',
+    ),
     buyer: buyerResponse
       .nullable()
       .describe('Who receives statements, receipts and invoices; null: the owners have not entered it.'),

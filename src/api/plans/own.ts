@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
 import type { LedgerStore } from '../../accounting/ledger/ledger-store.ts';
-import { listsInForce, priceInForce, type TimeOfDayPrice } from '../../accounting/pricing/price.ts';
 import { factorInForce, LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.ts';
-import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import { isShownModel } from '../../calls/allowed-models.ts';
 import type { Config } from '../../config/schema.ts';
@@ -12,12 +10,12 @@ import type { Actor } from '../../people/actor.ts';
 import { groupFactorOf } from '../../providers/catalog/account-group.ts';
 import type { Catalog } from '../../providers/catalog/catalog.ts';
 import { requireAccount } from '../accounts/require-account.ts';
-import { price, priceToWire } from '../calls/wire.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { count, listOf, pageOf } from '../management/response-fields.ts';
 import { shown, shownPage } from '../management/shown.ts';
 import { subscriptionResponse } from '../management/wire.ts';
 import { type PlanAdminDependencies, planRemainder, planResponse, planToWire, readRemainder } from './admin.ts';
+import { listedModelMembers, listedModelToWire } from './listed-model.ts';
 import { listSubscriptions, type SubscriptionAdminDependencies, subscriptionList } from './subscriptions.ts';
 
 type OwnPlanDependencies = PlanAdminDependencies &
@@ -59,26 +57,9 @@ const ownSubscription = subscriptionResponse
   })
   .meta({ id: 'OwnSubscription' });
 
-/** A range of a day in minutes since midnight. If it ends before it begins, it crosses midnight. */
-const dayRange = z.strictObject({ fromMinute: count, toMinute: count });
-
-const timeOfDay = z.strictObject({
-  timezone: z.string(),
-  peakHours: listOf(dayRange).describe('In minutes since midnight of the time zone; a range may cross midnight.'),
-  peak: price,
-  offPeak: price,
-});
-
 const ownModel = z
   .strictObject({
-    id: z.string(),
-    aliases: listOf(z.string()),
-    displayName: z.string(),
-    operations: listOf(z.string()),
-    contextTokens: count.nullable(),
-    outputTokens: count.nullable(),
-    price: price.describe('The current list price for the account, with the same names as in call records.'),
-    timeOfDay: timeOfDay.nullable().describe('List prices by time of day; null: the same at all times.'),
+    ...listedModelMembers,
     isInPlan: z.boolean().describe('Whether the account’s Coding Plan includes the model.'),
   })
   .meta({ id: 'OwnModel' });
@@ -148,34 +129,13 @@ export function ownPlanEndpoints(dependencies: OwnPlanDependencies): AccountEndp
         );
         const ownFactor = balance?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
         return {
-          data: models.map((model) => {
-            const nowMs = clock.nowMs();
-            const { rule, prices } = priceInForce(model.price, nowMs);
-            const schedule = listsInForce(model.price, nowMs).timeOfDay;
-            return {
-              id: model.id,
-              aliases: named[model.id]!.aliases,
-              displayName: named[model.id]!.displayName ?? model.id,
-              operations: [...model.operations].map(({ name }) => name),
-              contextTokens: model.contextTokensMax,
-              outputTokens: model.outputTokensMax,
-              price: priceToWire(rule, recordedPrices(prices)),
-              timeOfDay: schedule === null ? null : timeOfDayToWire(schedule),
-              isInPlan: planModels.has(model.id),
-            };
-          }),
+          data: models.map((model) => ({
+            ...listedModelToWire(model, named, clock.nowMs()),
+            isInPlan: planModels.has(model.id),
+          })),
           priceFactorBasisPoints: factorInForce(ownFactor, groupFactorOf(ofGroup.group)),
         };
       },
     }),
   ];
-}
-
-function timeOfDayToWire({ timezone, peakHours, peak, offPeak }: TimeOfDayPrice): z.infer<typeof timeOfDay> {
-  return {
-    timezone,
-    peakHours: peakHours.map(({ fromMinute, toMinute }) => ({ fromMinute, toMinute })),
-    peak: priceToWire('peak', recordedPrices(peak)),
-    offPeak: priceToWire('off_peak', recordedPrices(offPeak)),
-  };
 }

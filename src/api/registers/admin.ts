@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AdminNeed } from '../../people/access.ts';
 import { accountEndpoints } from '../accounts/admin.ts';
+import { announcementEndpoints } from '../announcements/admin.ts';
 import { auditEndpoints } from '../audit/admin.ts';
 import { callEndpoints } from '../calls/admin.ts';
 import { callCorrectionEndpoints } from '../calls/corrections.ts';
@@ -66,6 +67,7 @@ const RESOURCES = [
   accountMemberEndpoints,
   changeEndpoints,
   webhookEndpoints,
+  announcementEndpoints,
   voucherEndpoints,
 ] as const;
 

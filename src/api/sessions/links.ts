@@ -102,7 +102,7 @@ export function linkEndpoints(dependencies: LinkDependencies): PeopleEndpoint[] 
         if (user === null || sessionId === null) throw signInError('wrong');
         const { id, name, operatorRole, memberships } = user;
         visit.actor = { kind: 'user', id, name, sessionId, operatorRole, memberships, authenticatedAtMs: null };
-        return whoAmIToWire(user, sessionId, dependencies.billingTimezone());
+        return whoAmIToWire(user, sessionId, dependencies);
       },
     }),
   ];

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { AnnouncementsInForce } from '../../notices/announcements/announcements-in-force.ts';
 import { CONSOLE_PATH, isConsolePath } from '../../people/console-path.ts';
 import { refusalOfGrant } from '../../people/grants.ts';
 import type { Identity, IdentityStore } from '../../people/identity-store.ts';
 import type { LinkStore } from '../../people/link-store.ts';
 import { OidcError } from '../../people/oidc-client.ts';
 import { type BegunFlow, FLOW_MS, type NamedProvider, type OidcSignIn } from '../../people/oidc-sign-in.ts';
+import { announcementToReaders, shownAnnouncements } from '../announcements/wire.ts';
 import { conflict, notFound, orNotFound, unprocessable } from '../management/endpoint.ts';
 import { at, listOf } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
@@ -26,6 +28,7 @@ export interface OidcDependencies {
   readonly oidcProviders: () => readonly ShownProvider[];
   readonly identities: IdentityStore;
   readonly links: Pick<LinkStore, 'look'>;
+  readonly announcementsInForce: Pick<AnnouncementsInForce, 'read'>;
   readonly clock: Clock;
 }
 
@@ -59,7 +62,7 @@ const identityResponse = z
   .meta({ id: 'Identity' });
 
 export function oidcEndpoints(dependencies: OidcDependencies & OwnUserDependencies): PeopleEndpoint[] {
-  const { oidcProviders, identities, users } = dependencies;
+  const { oidcProviders, identities, users, announcementsInForce } = dependencies;
 
   async function findLink(token: string): Promise<Buffer> {
     const { hash, view } = await lookAtLink(dependencies, token);
@@ -93,10 +96,16 @@ export function oidcEndpoints(dependencies: OidcDependencies & OwnUserDependenci
     peopleEndpoint({
       method: 'GET',
       path: '/oidc',
-      summary: 'List the OpenID providers at which people can sign in',
+      summary: 'List the OpenID providers at which people can sign in, and the announcements for everyone',
       needs: 'anyone',
-      response: z.strictObject({ data: listOf(z.strictObject({ name: z.string(), displayName: z.string() })) }),
-      run: async () => ({ data: oidcProviders().map(({ name, displayName }) => ({ name, displayName })) }),
+      response: z.strictObject({
+        data: listOf(z.strictObject({ name: z.string(), displayName: z.string() })),
+        announcements: shownAnnouncements,
+      }),
+      run: async () => ({
+        data: oidcProviders().map(({ name, displayName }) => ({ name, displayName })),
+        announcements: (await announcementsInForce.read(false)).map(announcementToReaders),
+      }),
     }),
     peopleEndpoint({
       method: 'POST',

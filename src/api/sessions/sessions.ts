@@ -7,12 +7,12 @@ import { type PeopleEndpoint, peopleEndpoint } from './endpoint.ts';
 import { password, signInName } from './fields.ts';
 import { orBusy, signInError } from './people-errors.ts';
 import type { Visit, VisitDependencies } from './visit.ts';
-import { sessionResponse, sessionToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
+import { type ForEveryUser, sessionResponse, sessionToWire, whoAmIResponse, whoAmIToWire } from './wire.ts';
 
 export type SessionDependencies = PasswordChecks &
-  VisitDependencies & {
+  VisitDependencies &
+  ForEveryUser & {
     readonly users: UserStore;
-    readonly billingTimezone: () => string;
   };
 
 const signIn = z.strictObject({
@@ -22,12 +22,12 @@ const signIn = z.strictObject({
 });
 
 export function sessionEndpoints(dependencies: SessionDependencies): PeopleEndpoint[] {
-  const { users, sessions, billingTimezone, clock } = dependencies;
+  const { users, sessions, clock } = dependencies;
 
   async function whoAmI(userId: string, sessionId: string) {
     const user = await users.find(userId);
     if (user === null) throw signInError('wrong');
-    return whoAmIToWire(user, sessionId, billingTimezone());
+    return whoAmIToWire(user, sessionId, dependencies);
   }
 
   async function sessionsOf({ user }: Visit) {

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { AnnouncementsInForce } from '../../notices/announcements/announcements-in-force.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Invitation, LinkView } from '../../people/link-store.ts';
 import type { ShownLink } from '../../people/one-time-links.ts';
 import type { Session } from '../../people/session-store.ts';
 import type { User } from '../../people/user-list-store.ts';
+import { announcementToReaders, shownAnnouncements } from '../announcements/wire.ts';
 import { at, listOf, signerId } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { accountRole, operatorRole } from './fields.ts';
@@ -99,12 +101,30 @@ export const whoAmIResponse = z
     operatorRole: operatorRole.nullable().describe('The user’s role in the admin API; null: none.'),
     memberships: listOf(membership),
     billingTimezone: z.string().describe('The time zone of days and months in usage sums, such as Asia/Shanghai.'),
+    announcements: shownAnnouncements,
   })
   .meta({ id: 'WhoAmI' });
 
-export function whoAmIToWire(user: User, sessionId: string, billingTimezone: string): z.infer<typeof whoAmIResponse> {
+/** What the gateway tells every signed-in user. */
+export interface ForEveryUser {
+  readonly billingTimezone: () => string;
+  readonly announcementsInForce: Pick<AnnouncementsInForce, 'read'>;
+}
+
+export async function whoAmIToWire(
+  user: User,
+  sessionId: string,
+  { billingTimezone, announcementsInForce }: ForEveryUser,
+): Promise<z.infer<typeof whoAmIResponse>> {
   const { id, email, name, hasPassword, operatorRole, memberships } = userToWire(user);
-  return { sessionId, user: { id, email, name, hasPassword }, operatorRole, memberships, billingTimezone };
+  return {
+    sessionId,
+    user: { id, email, name, hasPassword },
+    operatorRole,
+    memberships,
+    billingTimezone: billingTimezone(),
+    announcements: (await announcementsInForce.read(true)).map(announcementToReaders),
+  };
 }
 
 export const sessionResponse = z

@@ -156,7 +156,8 @@ export function usageEndpoints(dependencies: UsageAdminDependencies): AdminEndpo
     adminEndpoint({
       method: 'GET',
       path: '/usage',
-      summary: 'Sums of usage by day, month, model, provider, account, key, group, status, context; also as CSV',
+      summary:
+        'Sums of usage by day, month, model, provider, account, key, group, status, context, end user, program, tag; also as CSV',
       query: usageList,
       response: usageResponse,
       lines: { mediaType: 'text/csv', description: 'All groups as CSV, if the request accepts text/csv.' },

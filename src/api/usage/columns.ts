@@ -13,6 +13,9 @@ export const MEMBERS = {
   provider: 'provider',
   status: 'status',
   context: 'context',
+  endUser: 'endUser',
+  program: 'program',
+  tag: 'tag',
 } as const satisfies Readonly<Record<Dimension, string>>;
 
 const AMOUNTS = [

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Dimension, dimensions } from '../../accounting/usage/group-sums-store.ts';
+import { CALLER_VALUES_MAX } from '../../accounting/usage/caller-sums-store.ts';
+import {
+  CALLER_DIMENSIONS,
+  type Dimension,
+  dimensions,
+  isCallerDimension,
+  WITH_CALLER,
+} from '../../accounting/usage/group-sums-store.ts';
 import type { UsagePlace } from '../../accounting/usage/usage.ts';
 import type { UsageRow } from '../../accounting/usage/usage-store.ts';
 import { invalidRequest } from '../../errors/gateway-error.ts';
@@ -55,7 +62,9 @@ export const usageRowResponse = z
   })
   .meta({
     id: 'UsageGroup',
-    description: 'Sums of a group of calls. It has a member for each requested dimension.',
+    description:
+      'Sums of a group of calls. It has a member for each requested dimension. A null `endUser`, `program` or `tag` is the group of all values ' +
+      `beyond the first ${CALLER_VALUES_MAX} of an account and a day.`,
   });
 export type UsageRowResponse = z.infer<typeof usageRowResponse>;
 
@@ -91,7 +100,7 @@ function amountsOf(row: UsageRow, hasRevenue: boolean) {
 export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], hasRevenue = false): UsageRowResponse {
   const group: Record<string, string | null> = {};
   for (const [i, name] of groupBy.entries()) {
-    group[MEMBERS[name]] = name === 'group' ? row.group[i]! || null : row.group[i]!;
+    group[MEMBERS[name]] = name === 'group' || isCallerDimension(name) ? row.group[i]! || null : row.group[i]!;
     if (name === 'account') group.accountName = row.accountName;
     if (name === 'key') Object.assign(group, { keyName: row.keyName, keyPrefix: row.keyPrefix });
   }
@@ -105,11 +114,21 @@ export function usageRowToWire(row: UsageRow, groupBy: readonly Dimension[], has
   };
 }
 
-/** Reads names such as `model,day`, and returns them in a fixed order. `key` implies `account`. */
+/**
+ * Reads names such as `model,day`, and returns them in a fixed order. `key` implies `account`.
+ * @throws GatewayError `invalidRequest` for an unknown name, or names that cannot be combined
+ */
 export function readDimensions(text: string, known: readonly Dimension[] = dimensions): readonly Dimension[] {
   const names = readGroupBy(text, known);
   const named = new Set<string>(names.includes('key') ? [...names, 'account'] : names);
-  return dimensions.filter((name) => named.has(name));
+  const groupBy = dimensions.filter((name) => named.has(name));
+  const [caller, ...others] = groupBy.toReversed();
+  const isSummed = caller === undefined || !isCallerDimension(caller) || others.every((name) => WITH_CALLER.has(name));
+  if (isSummed) return groupBy;
+  throw invalidRequest(
+    `groupBy: Use only one of ${CALLER_DIMENSIONS.join(', ')}, together with any of ${known.filter((name) => WITH_CALLER.has(name)).join(', ')}.`,
+    'groupBy',
+  );
 }
 
 export function usageCursor({ account, after }: UsagePlace): string {

@@ -164,6 +164,11 @@ export class CredentialRotation {
     return this.#current;
   }
 
+  /** When the current credential was chosen. */
+  get sentAtMs(): number {
+    return this.#sentAtMs;
+  }
+
   accepted(): void {
     this.#credentials.accepted(this.#current, this.#model, this.#sentAtMs);
   }

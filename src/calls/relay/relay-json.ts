@@ -12,9 +12,14 @@ import {
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
-import { successBrokenOff, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import {
+  type ProviderAnswer,
+  successBrokenOff,
+  UpstreamFailure,
+  unusableSuccess,
+} from '../../providers/upstream/failure.ts';
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
+import { answerInSuccess, ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import type { Call } from '../call.ts';
 import type { TranslatedInput } from '../translated-input.ts';
 import { relayedHeaders } from './call-headers.ts';
@@ -298,10 +303,18 @@ class JsonRelay implements ResponseReceiver {
   #unusable(response: ReadResponse | null): UpstreamFailure {
     const { input } = this.#call;
     const { basis } = this.#call.pricing;
-    if (response === null) return unusableSuccess(this.#requestId);
-    if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE);
+    const answer = this.#errorAnswer();
+    if (response === null) return unusableSuccess(this.#requestId, undefined, answer);
+    if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE, answer);
     const lacksUsage = basis === 'tokens' && (response.member('usage') ?? null) === null;
-    return unusableSuccess(this.#requestId, lacksUsage ? WITHOUT_USAGE : undefined);
+    return unusableSuccess(this.#requestId, lacksUsage ? WITHOUT_USAGE : undefined, answer);
+  }
+
+  /** What the provider says if its success is an error; some providers send errors with status 200. */
+  #errorAnswer(): ProviderAnswer | undefined {
+    const isWhole = this.#sizeBytes === this.#heldBytes && this.#sizeBytes <= ERROR_BODY_BYTES_MAX;
+    if (!isWhole) return undefined;
+    return answerInSuccess(200, Buffer.concat(this.#held), this.#upstream.provider.hidden.texts);
   }
 
   /** Reads captured members without parsing the whole response; `null` if it is not JSON. */

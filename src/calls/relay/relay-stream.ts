@@ -9,11 +9,11 @@ import {
   type UpstreamHead,
   type UpstreamRequest,
 } from '../../providers/upstream/exchange.ts';
-import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { type ProviderAnswer, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
-import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
+import { answerInSuccess, ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
-import { streamRefusal } from '../../providers/upstream/stream-refusal.ts';
+import { answerInEvent, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { Call } from '../call.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
@@ -80,6 +80,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   readonly #opening: StreamOpening | null;
   /** A refusal that the provider sent as an event, before anything was forwarded to the client. */
   #refusal: UpstreamFailure | null = null;
+  /** The provider's error event, if it was sent to the client. */
+  #errorEvent: Buffer | null = null;
   /** Translates what is sent to the client; `null`: it is sent as it is. */
   readonly #translated: StreamTranslation | null;
 
@@ -185,8 +187,12 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   /** A 200 without a stream is an error too: an SDK would read it as an empty stream. */
   #notAStream(body: readonly Buffer[]): UpstreamFailure {
     const head = this.#head!;
-    if (responseKind(head.status, head.headers) !== 'refusal') return unusableSuccess(this.requestId);
-    return refusalFailure(head, Buffer.concat(body), this.#upstream.provider.hidden.texts, this.requestId);
+    const { texts } = this.#upstream.provider.hidden;
+    const bytes = Buffer.concat(body);
+    if (responseKind(head.status, head.headers) === 'refusal') {
+      return refusalFailure(head, bytes, texts, this.requestId);
+    }
+    return unusableSuccess(this.requestId, undefined, answerInSuccess(head.status, bytes, texts));
   }
 
   /** If an error event arrives before anything was sent, aborts the request, so that another route is tried. Returns whether it did. */
@@ -206,6 +212,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   forwardError(event: Buffer): void {
     if (this.#refuses(event)) return;
+    this.#errorEvent ??= event;
     if (this.#translated === null) this.send(this.#scrubbed(event));
     else this.#translated.noteError(this.#scrubbed(event));
   }
@@ -217,6 +224,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   finishError(event: Buffer): void {
     if (this.#refuses(event)) return;
+    this.#errorEvent ??= event;
     this.#translated?.noteError(this.#scrubbed(event));
     this.#end.hold(this.#translated === null ? this.#scrubbed(event) : NO_BYTES);
   }
@@ -225,6 +233,12 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #relay(bytes: Buffer): void {
     if (!this.#hasRelayed) this.#relayBegins();
     this.send(this.#translated === null ? bytes : this.#translated.push(bytes));
+  }
+
+  /** What the provider's error event says; `null`: there was none. */
+  get errorAnswer(): ProviderAnswer | null {
+    const event = this.#errorEvent;
+    return event === null ? null : answerInEvent(event, this.#head!, this.#upstream.provider.hidden.texts);
   }
 
   send(bytes: Buffer): void {

@@ -1,9 +1,10 @@
+import type { ErrorKind } from '../../errors/catalogue.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StreamTap } from '../../protocols/metering/tap.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
-import { type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { type ProviderAnswer, UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 import type { Call } from '../call.ts';
 import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
@@ -26,6 +27,8 @@ export interface EventRelay {
   readonly firstEventAtMs: number | null;
   /** Whether a slow client has paused the stream. Its duration then says nothing about the speed of the model. */
   readonly wasPaused: boolean;
+  /** What the provider's error event says; `null`: there was none. */
+  readonly errorAnswer: ProviderAnswer | null;
   begin(): void;
   send(bytes: Buffer): void;
   count(): void;
@@ -194,7 +197,7 @@ export class StreamEnd {
         durationMs,
       });
     }
-    const error = hasError ? new GatewayError('streamBroken') : null;
+    const error = hasError ? this.#brokenBy('streamBroken', null) : null;
     return this.#endWith(facts, 200, error, !hasError || this.#hasDelivered(facts), hasError ? 'aborted' : 'succeeded');
   }
 
@@ -208,9 +211,18 @@ export class StreamEnd {
     const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
     if (!client.hasBegun && !hasLeft) throw failure ?? unusableSuccess(this.#relay.requestId);
     const isEmptySuccess = failure === null && !isCancelled && !this.#tap.hasError;
-    const error = hasLeft ? null : new GatewayError(brokenKind(failure, usage), { cause: failure });
+    const error = hasLeft ? null : this.#brokenBy(brokenKind(failure, usage), failure);
     const counts = this.#hasDelivered(usage) || isEmptySuccess;
     return this.#endWith(usage, client.hasBegun ? 200 : null, error, counts, 'aborted');
+  }
+
+  /** Returns the error of a broken stream. If the provider sent an error event, the event is the cause. */
+  #brokenBy(kind: ErrorKind, failure: UpstreamFailure | null): GatewayError {
+    const answer = this.#relay.errorAnswer;
+    if (answer === null) return new GatewayError(kind, { cause: failure });
+    return new GatewayError(kind, {
+      cause: new UpstreamFailure('unknown', new GatewayError(kind), failure ?? undefined, { answer }),
+    });
   }
 
   #endWith(

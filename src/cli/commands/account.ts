@@ -9,7 +9,7 @@ import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
 import { memberCommands } from './account-member.ts';
 import { describeBuyer } from './invoice.ts';
-import { describeRateLimits, orNull, RATE_OPTIONS, rateLimitsOf, readList } from './limit-options.ts';
+import { describeRateLimits, NONE, orNull, RATE_OPTIONS, rateLimitsOf, readList } from './limit-options.ts';
 
 const NAME = { '<name>': 'the name of the account' };
 const REASON = { '--reason <text>': 'reason, shown by `account show`' };
@@ -97,7 +97,7 @@ export const accountCommands = group('account', 'create, import, list, fund and 
     ...change(({ reason }) => ({ status: 'active', statusReason: reason })),
   },
   'set <account>': {
-    about: 'change the group, the models or the price factor of an account, or whether its members see the balance',
+    about: 'change the group, the models, the price factor or the privacy of an account',
     with: {
       '--group <group>': 'the group of the account, or "none"',
       '--models <names>': {
@@ -112,19 +112,28 @@ export const accountCommands = group('account', 'create, import, list, fund and 
         text: 'whether keys of members can read its balance; with "no" they read the rest of their own budgets',
         parse: readYesOrNo,
       },
+      '--record <facts>': {
+        text: 'what its calls record of their callers: address, program and end-user, separated by commas, or "none"',
+        parse: readRecording,
+      },
     },
-    ...change(({ group: groupId, models, priceFactor: priceFactorBasisPoints, membersSeeBalance }) => {
-      const changed = {
-        groupId: orNull(groupId),
-        allowedModels: orNull(models),
-        priceFactorBasisPoints,
-        membersSeeBalance,
-      };
-      if (Object.values(changed).every((value) => value === undefined)) {
-        throw new UsageError('Specify what to change: --group, --models, --price-factor or --members-see-balance.');
-      }
-      return changed;
-    }),
+    ...change(
+      ({ group: groupId, models, priceFactor: priceFactorBasisPoints, membersSeeBalance, record: recording }) => {
+        const changed = {
+          groupId: orNull(groupId),
+          allowedModels: orNull(models),
+          priceFactorBasisPoints,
+          membersSeeBalance,
+          recording,
+        };
+        if (Object.values(changed).every((value) => value === undefined)) {
+          throw new UsageError(
+            'Specify what to change: --group, --models, --price-factor, --members-see-balance or --record.',
+          );
+        }
+        return changed;
+      },
+    ),
   },
   'top-up <account> <yuan>': {
     about: 'add money to the balance of an account',
@@ -167,6 +176,7 @@ function describeAccount(view: AccountResponse): string {
     ['group', view.groupId ?? 'none'],
     ['models', view.allowedModels?.join(', ') ?? 'all'],
     ['members', view.membersSeeBalance ? 'see the balance' : 'do not see the balance'],
+    ['recorded', describeRecording(view.recording)],
     ['buyer', view.buyer === null ? 'not entered' : describeBuyer(view.buyer)],
     ['limits', describeRateLimits(view).join(', ') || 'as configured'],
     ...fieldsOf(view, 'createdAt'),
@@ -184,6 +194,25 @@ function describeLedger(entries: readonly LedgerEntryResponse[]): string {
 function readYesOrNo(text: string): boolean {
   if (text !== 'yes' && text !== 'no') throw new InvalidArgumentError('Expected "yes" or "no".');
   return text === 'yes';
+}
+
+const RECORDED = { address: 'clientAddress', program: 'program', 'end-user': 'endUser' } as const;
+
+/** Reads which facts about callers are recorded; all others are not. */
+function readRecording(text: string): AccountResponse['recording'] {
+  const names = text === NONE ? [] : text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !Object.hasOwn(RECORDED, name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`Expected ${Object.keys(RECORDED).join(', ')} or "none".`);
+  return {
+    clientAddress: names.includes('address'),
+    program: names.includes('program'),
+    endUser: names.includes('end-user'),
+  };
+}
+
+function describeRecording(recording: AccountResponse['recording']): string {
+  const names = Object.entries(RECORDED).flatMap(([name, fact]) => (recording[fact] ? [name] : []));
+  return names.join(', ') || 'as configured';
 }
 
 /** Reads a price factor. @returns basis points */

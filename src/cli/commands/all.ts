@@ -24,6 +24,7 @@ const loads: Readonly<Record<string, Load>> = {
   secret: async () => (await import('./secret.ts')).secretCommands,
   'calls refusals': async () => (await import('./calls.ts')).callCommands,
   changes: async () => (await import('./changes.ts')).changeCommands,
+  announcement: async () => (await import('./announcement.ts')).announcementCommands,
   webhook: async () => (await import('./webhook.ts')).webhookCommands,
   usage: async () => (await import('./usage.ts')).usageCommands,
   latency: async () => (await import('./latency.ts')).latencyCommands,

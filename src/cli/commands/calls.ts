@@ -11,6 +11,7 @@ import type { Output } from '../output.ts';
 import { listUpTo, queryOf } from '../pages.ts';
 import { type Column, columnsOf, renderTable } from '../table.ts';
 import { callCorrections } from './call-corrections.ts';
+import { renderAttempts, renderCall, whatToDo } from './call-text.ts';
 
 const REFUSAL_COLUMNS: readonly Column<RefusalResponse>[] = [
   ...columnsOf<RefusalResponse>('when: at'),
@@ -21,12 +22,18 @@ const REFUSAL_COLUMNS: readonly Column<RefusalResponse>[] = [
   ...columnsOf<RefusalResponse>('from: clientAddress', 'path', 'model', 'status', 'code', 'message'),
 ];
 
+const FILTERS = ['accountId', 'model', 'status', 'endUser', 'tag', 'program', 'clientAddress'];
+
 export const callCommands: CommandRows = {
   calls: {
-    about: 'list the newest calls with their usage and charge; settle or refund a call',
+    about: 'list the newest calls with their usage and charge; show, settle or refund a call',
     with: {
       '--account <account>': 'only calls of this account (id or name)',
       '--model <model>': 'only calls of this model',
+      '--end-user <name>': 'only calls of this end user',
+      '--tag <tag>': 'only calls with this tag',
+      '--program <program>': 'only calls of this program, such as "OpenAI/Python 2.6.0"',
+      '--client-address <address>': 'only calls from this address',
       '--status <status>': {
         text: 'only calls with this status; in_flight: on all nodes; unresolved: the node died',
         choices: ['succeeded', 'failed', 'aborted', 'in_flight', 'unresolved', 'resolved'],
@@ -35,9 +42,16 @@ export const callCommands: CommandRows = {
         'the calls and refusals of a request, by the id that the gateway, the provider or the client gave it',
       ...limitOf(20),
     },
-    rows: callCorrections,
+    rows: {
+      'show <call>': {
+        about: 'show a call, and why its attempts at providers failed',
+        sends: 'GET /calls/:call',
+        text: renderCall,
+      },
+      ...callCorrections,
+    },
     async reads(admin, output, given) {
-      const query = queryOf(given, ['accountId', 'model', 'status']);
+      const query = queryOf(given, FILTERS);
       const limit = String(given.limit);
       if (given.requestId !== undefined) {
         if (Object.keys(query).length > 0) throw new UsageError('--request-id: Leave the other filters out.');
@@ -71,24 +85,40 @@ export const callCommands: CommandRows = {
 };
 
 function renderCalls(calls: readonly CallResponse[], empty: string): string {
-  return renderTable(calls, empty, [
+  const table = renderTable(calls, empty, [
     ...columnsOf<CallResponse>('when: startedAt', 'call: id', 'model', 'status'),
     { title: 'input', cell: ({ usage }) => String(usage === null ? 0 : inputTokensOf({ ...noUsage, ...usage })) },
     { title: 'output', cell: describeOutput },
     { title: 'charge ¥', cell: describeCharge, align: 'right' },
     ...columnsOf<CallResponse>('ms: durationMs'),
     { title: 'usage', cell: (row) => row.usage?.source ?? '' },
+    ...callerColumns(calls),
   ]);
+  return joined([table, whatToDo(calls)]);
+}
+
+/** Columns of facts that at least one of the calls has. */
+function callerColumns(calls: readonly CallResponse[]): Column<CallResponse>[] {
+  const columns: Column<CallResponse>[] = [
+    { title: 'end user', cell: ({ endUser }) => endUser ?? '' },
+    { title: 'tags', cell: ({ tags }) => tags.join(', ') },
+    { title: 'program', cell: ({ program }) => program ?? '' },
+    { title: 'from', cell: ({ clientAddress }) => clientAddress ?? '' },
+  ];
+  return columns.filter(({ cell }) => calls.some((call) => cell(call) !== ''));
 }
 
 async function printRequest(admin: AdminClient, output: Output, query: Record<string, string>): Promise<number> {
   const { data, refusals } = await admin.request<FoundRequest>('GET', `/calls?${new URLSearchParams(query)}`);
   output.print({ calls: data, refusals }, () => {
-    const tables = [renderCalls(data, ''), renderTable(refusals, '', REFUSAL_COLUMNS)].filter((text) => text !== '');
-    return tables.length === 0 ? 'No call and no refusal has this request id.' : tables.join('\n\n');
+    const attempts = data.map((call) => renderAttempts(call.attempts));
+    const text = joined([renderCalls(data, ''), ...attempts, renderTable(refusals, '', REFUSAL_COLUMNS)]);
+    return text === '' ? 'No call and no refusal has this request id.' : text;
   });
   return 0;
 }
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 
 function renderInFlight(calls: readonly InFlightResponse[]): string {
   return renderTable(calls, 'No calls are in flight.', [

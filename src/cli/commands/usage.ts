@@ -99,7 +99,8 @@ function byCharge(left: UsageRowResponse, right: UsageRowResponse): number {
 const nanoOf = (yuan: string): bigint => parseYuan(yuan) ?? 0n;
 
 function describe({ data, completeUntil, timezone }: Groups, groupBy: readonly Group[]): string {
-  const total = data.length > 1 ? [totalsOf(data)] : [];
+  // A call with several tags is in several groups.
+  const total = data.length > 1 && !groupBy.includes('tag') ? [totalsOf(data)] : [];
   const groupColumns = groupBy.map(
     (title, index): Column<UsageRowResponse> => ({
       title,
@@ -119,7 +120,8 @@ const PARTLY_COSTED =
 function labelOf(row: UsageRowResponse, name: Group): string | null | undefined {
   if (name === 'account') return row.accountName ?? row.accountId;
   if (name === 'key') return row.keyName ?? row.keyId;
-  return row[GROUPS[name]];
+  const label = row[GROUPS[name]];
+  return label === null && name !== 'group' ? '(other)' : label;
 }
 
 export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
@@ -138,7 +140,9 @@ export const AMOUNT_COLUMNS: readonly Column<UsageRowResponse>[] = [
   { title: 'of plans', cell: ({ planMarginBasisPoints: share }) => percentOf(share) },
 ];
 
-const percentOf = (share: number | null): string => (share === null ? '-' : `${(share / 100).toFixed(1)}%`);
+/** Shares below 10 % have two decimals, so that small ones differ. */
+const percentOf = (share: number | null): string =>
+  share === null ? '-' : `${(share / 100).toFixed(Math.abs(share) < 1_000 ? 2 : 1)}%`;
 
 /** If the cost of some calls is unknown, the share and the part of the net charge that it applies to. */
 function balanceShareOf(row: UsageRowResponse): string {

@@ -9,6 +9,7 @@ import { byImages, byTokens } from '../metering/charge-options.ts';
 import { estimateTokens } from '../metering/estimate.ts';
 import { typedStreamError } from '../responses/errors.ts';
 import { EditFormReader, type FormModelPlace } from './edit-form.ts';
+import { recordedEndUser } from './end-user.ts';
 import { IMAGE_OUTPUT_TOKENS } from './image-generation.ts';
 import {
   type CallInput,
@@ -69,6 +70,7 @@ function toInput(reader: EditFormReader, stored: StoredUpload, contentType: stri
     contentType,
     clientBody: null,
     session: () => null,
+    endUser: () => recordedEndUser(edit.user),
     checkFor: (modelId) => checkEdit(edit, form, familyOf(modelId)),
     toProvider: (providerModel) => withModel(stored, edit.model === providerModel ? null : modelPlace, providerModel),
     response: imagesResponse({ quality, size }),

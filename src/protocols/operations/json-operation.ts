@@ -11,9 +11,10 @@ import { continuationOf, type StateReference } from '../state-references.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import type { UnlistedPart } from '../unlisted-parts.ts';
 import { DemandReader } from './demand.ts';
+import { endUserAt } from './end-user.ts';
 import { BodyFields } from './fields.ts';
 import type { CallInput, Demand, JsonOperation, ModelPlace, Operation, RequestFacts, Splice } from './operation.ts';
-import { bodySession, readSession, type Session, sessionPlaces } from './session.ts';
+import { bodySession, READ_LATER_BYTES_MAX, readSession, type Session, sessionPlaces } from './session.ts';
 
 export interface ReadRequest<Details> {
   readonly model: string | null;
@@ -58,7 +59,7 @@ export function jsonOperation<Details, const Name extends string>(
       const request = parts.readRequest(fields, asked);
       const { references, unlisted } = request.named ?? asked.named(PLAIN_TABLE);
       const demand = asked.demand(continuationOf(references));
-      const places = parts.hasSessions ? sessionPlaces(fields.members) : null;
+      const places = sessionPlaces(fields.members);
       return {
         model: request.model,
         modelPlace: fields.modelPlace(),
@@ -66,8 +67,10 @@ export function jsonOperation<Details, const Name extends string>(
         continuationKeys: request.continuationKeys ?? [],
         references,
         unlisted,
-        session: places === null ? null : bodySession(body, places),
-        messagesAt: places?.messages ?? -1,
+        session: parts.hasSessions ? bodySession(body, places) : null,
+        endUser:
+          body.length <= READ_LATER_BYTES_MAX ? { places } : { named: endUserAt(body, places, parts.protocol.name) },
+        messagesAt: parts.hasSessions ? places.messages : -1,
         isStream: request.isStream ?? false,
         inputTokensEstimate:
           (request.inputTokensEstimate ?? estimateRequestTokens(body, fields.longValues)) + demand.addressedTokens,
@@ -126,6 +129,11 @@ class JsonCallInput<Details> implements CallInput {
   session(headers: IncomingHttpHeaders): Session | null {
     const { session } = this.#facts;
     return session === null ? null : readSession(headers, this.#body, session);
+  }
+
+  endUser(): string | null {
+    const { endUser } = this.#facts;
+    return 'named' in endUser ? endUser.named : endUserAt(this.#body, endUser.places, this.#parts.protocol.name);
   }
 
   checkFor(modelId: string): void {

@@ -13,7 +13,7 @@ import type { PlanHeaders } from '../plan-windows.ts';
 import type { StateReference } from '../state-references.ts';
 import type { BodyKind } from '../token-estimate/count-body.ts';
 import type { UnlistedPart } from '../unlisted-parts.ts';
-import type { BodySession, Session } from './session.ts';
+import type { BodySession, Session, SessionPlaces } from './session.ts';
 
 /** What differs between kinds of calls. The endpoint table has their addresses; `calls` implements what all kinds share. */
 export interface Operation<Name extends string = string> {
@@ -64,6 +64,7 @@ export interface RequestFacts<Details = unknown> {
   readonly unlisted: readonly UnlistedPart[];
   /** How to find the conversation of the call; `null`: calls of this operation have none. */
   readonly session: BodySession | null;
+  readonly endUser: BodyEndUser;
   /** Offset of `messages`, where signed blocks are; -1 if absent. */
   readonly messagesAt: number;
   readonly isStream: boolean;
@@ -72,6 +73,9 @@ export interface RequestFacts<Details = unknown> {
   readonly demand: Demand;
   readonly details: Details;
 }
+
+/** Offsets to find the end user later; for a body too large for the main thread, the end user (`null`: none). */
+export type BodyEndUser = { readonly places: SessionPlaces } | { readonly named: string | null };
 
 /** Where a body names the model. Its bytes `[start, end)` are replaced by `before`, the provider's name as JSON, and `after`. */
 export interface ModelPlace {
@@ -198,6 +202,8 @@ export interface CallInput {
   readonly unlisted: readonly UnlistedPart[];
   /** Returns the conversation of the call. It may read the messages, so it is called only if there is a choice of routes. */
   session(headers: IncomingHttpHeaders): Session | null;
+  /** Returns the end user whom the request names, if it can be recorded; `null`: none. Called only if it is recorded. */
+  endUser(): string | null;
   readonly isStream: boolean;
   /** Size of the body after decompression. */
   readonly sizeBytes: number;

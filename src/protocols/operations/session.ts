@@ -10,10 +10,12 @@ export interface Session {
   readonly value: string;
 }
 
-/** Offsets of body members that may name a session; -1: absent or null. */
-type SessionPlaces = Readonly<typeof NO_PLACES>;
+/** Offsets of body members that may name a session or the end user; -1: absent or null. */
+export type SessionPlaces = Readonly<typeof NO_PLACES>;
 const NO_PLACES = {
   prompt_cache_key: -1,
+  safety_identifier: -1,
+  user: -1,
   metadata: -1,
   system: -1,
   instructions: -1,
@@ -36,7 +38,7 @@ export function sessionPlaces(members: readonly Pick<JsonMember, 'key' | 'kind' 
 /** Offsets to find the session later; for a body too large for the main thread, the session itself (decision 16). */
 export type BodySession = { readonly places: SessionPlaces } | { readonly named: Session | null };
 
-const READ_LATER_BYTES_MAX = 64 * 1024;
+export const READ_LATER_BYTES_MAX = 64 * 1024;
 
 /** Finds the session of a body. The thread that reads the body calls this. */
 export function bodySession(body: Buffer, places: SessionPlaces): BodySession {
@@ -93,7 +95,8 @@ function textAt(body: Buffer, offset: number): string | null {
   return new JsonReader(body, offset).text(VALUE_BYTES_MAX) || null;
 }
 
-function userIdAt(body: Buffer, offset: number): string | null {
+/** Returns the member `user_id` of the object at an offset. */
+export function userIdAt(body: Buffer, offset: number): string | null {
   if (offset === -1) return null;
   const reader = new JsonReader(body, offset);
   if (reader.kind !== 'object') return null;

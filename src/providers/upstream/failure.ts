@@ -36,7 +36,18 @@ interface Refusal {
   readonly status: number;
 }
 
+/** What a provider said about a failure. */
+export interface ProviderAnswer {
+  /** Status of its response: 200 if the error was in a stream or a body with this status. */
+  readonly status: number;
+  /** Its words, without secrets, on one line; `null`: none that can be read. */
+  readonly words: string | null;
+  /** Whether clients must not see the words: they are about the operator's account, or name a model or server of the provider. */
+  readonly isPrivate: boolean;
+}
+
 interface FailureFacts {
+  readonly answer?: ProviderAnswer;
   readonly blamesRoute?: boolean;
   readonly hadSuccess?: boolean;
   readonly refusal?: Refusal;
@@ -49,12 +60,14 @@ export class UpstreamFailure extends Error {
   readonly blamesRoute: boolean;
   readonly hadSuccess: boolean;
   readonly refusal: Refusal | null;
+  /** `null`: the provider answered nothing, or nothing about the failure. */
+  readonly answer: ProviderAnswer | null;
 
   constructor(
     certainty: CallCertainty,
     response: GatewayError,
     cause?: unknown,
-    { blamesRoute = true, hadSuccess = false, refusal }: FailureFacts = {},
+    { blamesRoute = true, hadSuccess = false, refusal, answer }: FailureFacts = {},
   ) {
     super(`upstream failure (${certainty}): ${response.message}`, cause === undefined ? undefined : { cause });
     this.name = 'UpstreamFailure';
@@ -63,6 +76,7 @@ export class UpstreamFailure extends Error {
     this.blamesRoute = blamesRoute;
     this.hadSuccess = hadSuccess;
     this.refusal = refusal ?? null;
+    this.answer = answer ?? null;
   }
 }
 
@@ -106,9 +120,9 @@ export function allConnectionsInUse(): UpstreamFailure {
 }
 
 /** The provider sent a success that cannot be relayed or charged. */
-export function unusableSuccess(requestId: string, message?: string): UpstreamFailure {
+export function unusableSuccess(requestId: string, message?: string, answer?: ProviderAnswer): UpstreamFailure {
   const response = new GatewayError('upstreamInvalid', message === undefined ? { requestId } : { requestId, message });
-  return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true });
+  return new UpstreamFailure('unknown', response, undefined, { hadSuccess: true, ...(answer && { answer }) });
 }
 
 export function successBrokenOff({ certainty, response, cause, blamesRoute }: UpstreamFailure): UpstreamFailure {

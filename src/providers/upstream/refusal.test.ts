@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import { errorHeaders } from '../../errors/headers.ts';
 import { renderChat } from '../../protocols/chat/errors.ts';
 import { renderMessages } from '../../protocols/messages/errors.ts';
-import { providerRefusal } from './refusal.ts';
+import { providerRefusal, readErrorBody } from './refusal.ts';
 
 const secrets = ['sk-provider-secret', 'api.acme.example:8443', 'api.acme.example'];
 
 function refusalOf(status: number, body: unknown, headers: IncomingHttpHeaders = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return providerRefusal(status, headers, Buffer.from(text), secrets, 'req_1');
+  return providerRefusal(status, headers, readErrorBody(Buffer.from(text), secrets), 'req_1');
 }
 
 describe("a provider's refusal", () => {

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError, type GatewayErrorOptions } from '../../errors/gateway-error.ts';
 import { isRecord, parseJson } from '../../lib/json/json.ts';
 import type { UpstreamHead } from './exchange.ts';
-import { UpstreamFailure, unusableSuccess } from './failure.ts';
+import { type ProviderAnswer, UpstreamFailure, unusableSuccess } from './failure.ts';
 import { safeResponseHeaders } from './headers.ts';
+import { plainText, textsOf, toWords } from './provider-words.ts';
 import { isAboutOperator, isAccountCode, refusalReason } from './refusal-reason.ts';
 import { scrub } from './secrets.ts';
 
@@ -18,11 +19,9 @@ const CODE = /^[A-Za-z0-9_.:-]{1,64}$/;
 export function providerRefusal(
   status: number,
   upstream: IncomingHttpHeaders,
-  body: Buffer,
-  secrets: readonly string[],
+  { message, type, code, param, wrapped }: ProviderError,
   requestId: string,
 ): GatewayError {
-  const { message, type, code, param, wrapped } = readErrorBody(body, secrets);
   const headers = safeResponseHeaders(upstream);
   const { 'x-should-retry': advice, ...otherHeaders } = headers;
   const options: GatewayErrorOptions = {
@@ -51,14 +50,19 @@ interface ProviderError {
   readonly param?: string;
   /** The error of the server behind a relay; absent if there is none, or if the relay's message contains it. */
   readonly wrapped?: string;
+  /** Whether the body says that it is an error. */
+  readonly isError: boolean;
+  /** The words for the record of the call (`provider-words.ts`). */
+  readonly words: string | null;
 }
 
 /** Reads the error formats of both protocols and of Google, and a flat format that some providers use. */
-function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
-  const parsed = parseJson(body.toString('utf8'));
+export function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError {
+  const text = body.toString('utf8');
+  const parsed = parseJson(text);
   // Google's compatible API puts the error in an array.
   const root: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!isRecord(root)) return {};
+  if (!isRecord(root)) return { isError: false, words: toWords(plainText(text), secrets) };
   const error = isRecord(root.error) ? root.error : root;
   const message =
     typeof error.message === 'string' ? error.message : typeof root.error === 'string' ? root.error : null;
@@ -68,7 +72,11 @@ function readErrorBody(body: Buffer, secrets: readonly string[]): ProviderError 
     typeof value === 'string' && CODE.test(value) && scrub(value, secrets) === value;
   const code = [error.code, details.error_code, accountReason(error.details)].find(isCode);
   const wrapped = wrappedError(error);
+  const isError = isRecord(root.error) || typeof root.error === 'string' || root.type === 'error';
+  const said = [message, wrapped].filter(Boolean);
   return {
+    isError: isError || (message !== null && code !== undefined),
+    words: toWords((said.length > 0 ? said : textsOf(error)).join(': '), secrets),
     ...(wrapped === null ? {} : { wrapped: scrub(wrapped, secrets) }),
     ...(message === null || message === '' ? {} : { message: scrub(message, secrets) }),
     ...(isCode(error.type) && error.type !== 'error' ? { type: error.type } : {}),
@@ -106,21 +114,36 @@ export function refusalFailure(
   secrets: readonly string[],
   requestId: string,
 ): UpstreamFailure {
-  if (status >= 200 && status <= 299) return unusableSuccess(requestId);
+  if (status >= 200 && status <= 299) {
+    return unusableSuccess(requestId, undefined, answerInSuccess(status, body, secrets));
+  }
+  const error = readErrorBody(body, secrets);
+  // Without a message, the client gets a sentence of the gateway.
+  const isPrivate = error.message === undefined || error.wrapped !== undefined;
+  const answer = { status, words: error.words, isPrivate };
   // Other statuses cannot be sent to a client and do not show whether the provider ran the call.
   if (status < 400 || status > 599) {
-    return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }));
+    return new UpstreamFailure('unknown', new GatewayError('upstreamInvalid', { requestId }), undefined, { answer });
   }
-  const refused = providerRefusal(status, headers, body, secrets, requestId);
+  const refused = providerRefusal(status, headers, error, requestId);
   const refusal = { reason: refusalReason(refused), status };
+  const ofOperator = { refusal, answer: { ...answer, isPrivate: true } };
   if (refusal.reason === 'model') {
     // The message contains the provider's name of the model, so it is only logged.
     const { headers: safe } = refused;
     const response = new GatewayError('modelNotServed', { param: 'model', headers: safe, requestId, cause: refused });
-    return new UpstreamFailure('refused', response, refused, { refusal });
+    return new UpstreamFailure('refused', response, refused, ofOperator);
   }
-  if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal });
+  if (!isAboutOperator(refused)) return new UpstreamFailure('refused', refused, undefined, { refusal, answer });
   // The message is about the operator's account, so it is only logged.
   const response = new GatewayError('upstreamAccountRefused', { headers: refused.headers, requestId, cause: refused });
-  return new UpstreamFailure('refused', response, refused, { refusal });
+  return new UpstreamFailure('refused', response, refused, ofOperator);
+}
+
+/** Returns the error in a body or an event with the status of a success. Other bodies have no words: they are output of the model. */
+export function answerInSuccess(status: number, body: Buffer, secrets: readonly string[]): ProviderAnswer {
+  const error = readErrorBody(body, secrets);
+  if (!error.isError) return { status, words: null, isPrivate: false };
+  const isPrivate = error.wrapped !== undefined || isAboutOperator(providerRefusal(400, {}, error, ''));
+  return { status, words: error.words, isPrivate };
 }

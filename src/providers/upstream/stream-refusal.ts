@@ -2,8 +2,8 @@ import { isRecord, parseJson } from '../../lib/json/json.ts';
 import { eventFields, holdsData } from '../../lib/sse/event-fields.ts';
 import { eachEvent } from '../../lib/sse/sse.ts';
 import type { UpstreamHead } from './exchange.ts';
-import type { UpstreamFailure } from './failure.ts';
-import { refusalFailure } from './refusal.ts';
+import type { ProviderAnswer, UpstreamFailure } from './failure.ts';
+import { answerInSuccess, refusalFailure } from './refusal.ts';
 
 /** Finds refusals with status 200: some providers report overload, rate limits or rejected signatures in a stream's first event. */
 
@@ -36,11 +36,8 @@ export function streamRefusal(
   secrets: readonly string[],
   requestId: string,
 ): UpstreamFailure | null {
-  const { data } = eventFields(event);
-  const body = data === null ? null : parseJson(data.toString('utf8'));
-  if (!isRecord(body)) return null;
-  const response = isRecord(body.response) ? body.response : {};
-  const error = isRecord(body.error) ? body.error : isRecord(response.error) ? response.error : body;
+  const error = errorOf(event);
+  if (error === null) return null;
   const status = statusOf(error);
   const failure = refusalFailure(
     { ...head, status: status ?? 400 },
@@ -49,6 +46,21 @@ export function streamRefusal(
     requestId,
   );
   return status === null && failure.refusal?.reason !== 'signature' ? null : failure;
+}
+
+/** Returns what an error event says. */
+export function answerInEvent(event: Buffer, { status }: UpstreamHead, secrets: readonly string[]): ProviderAnswer {
+  const error = errorOf(event);
+  if (error === null) return { status, words: null, isPrivate: false };
+  return answerInSuccess(status, Buffer.from(JSON.stringify({ error })), secrets);
+}
+
+function errorOf(event: Buffer): Readonly<Record<string, unknown>> | null {
+  const { data } = eventFields(event);
+  const body = data === null ? null : parseJson(data.toString('utf8'));
+  if (!isRecord(body)) return null;
+  if (isRecord(body.error)) return body.error;
+  return isRecord(body.response) && isRecord(body.response.error) ? body.response.error : body;
 }
 
 function statusOf({ type, code, status }: Readonly<Record<string, unknown>>): number | null {

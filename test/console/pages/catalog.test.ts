@@ -141,7 +141,7 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await console.assertAccessible();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText(`Revision ${base + 2} takes effect later`).waitFor();
-    await page.getByRole('tab', { name: 'State and history' }).click();
+    await page.getByRole('tab', { name: 'Status and history' }).click();
     await page.getByRole('button', { name: 'Cancel revision' }).click();
     await dialog.getByRole('button', { name: 'Cancel revision' }).click();
     await page.getByText(`Revision ${base + 2} takes effect later`).waitFor({ state: 'detached' });

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { responseAnything } from '../../conformance/addresses.ts';
@@ -6,22 +7,49 @@ import { openConsole, openPlainBrowser } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
-import { isWriting, PAGE_LOOKS, PagePictures } from '../../support/page-pictures.ts';
+import { findFaults } from '../../support/page-faults.ts';
+import { isWriting, PAGE_LOOKS, PagePictures, TABLET } from '../../support/page-pictures.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
+import { until } from '../../support/until.ts';
 
 /**
- * Compares pictures of every page in both themes, on desktop and phone, in both languages. Runs axe in the two looks that differ most:
- * light on a phone, and dark on a desktop in Chinese.
+ * Every page in both languages and themes, on desktop, tablet and phone: compares its pictures, looks for what is cut off, covered or
+ * not translated, and runs axe in both themes. Opens each page once and changes how it is looked at.
  */
 
 const LANGUAGES = ['en', 'zh'] as const;
 /** The time of the pictures. Their data was created in the minute before. */
 const NOW = '2026-11-20T04:01:00Z';
 
+/** Buttons on pages and tabs that open a dialog. */
+const DIALOGS: Readonly<Record<string, readonly string[]>> = {
+  keys: ['Create a key'],
+  members: ['Invite'],
+  webhooks: ['Add an endpoint'],
+  'operator-accounts': ['New account'],
+  'operator-accounts-one-summary': [
+    'Suspend',
+    'Edit name and e-mail address',
+    'Edit caps, price and group',
+    'Edit low balance',
+    'Edit rate limits',
+  ],
+  'operator-accounts-one-money': ['Top up', 'Adjust'],
+  'operator-accounts-one-keys': ['New key'],
+  'operator-accounts-one-plan': ['Grant a plan'],
+  'operator-accounts-one-people': ['Invite a new user', 'Add a user'],
+  'operator-calls-one': ['Refund'],
+  'operator-notices': ['Add an endpoint'],
+  'operator-routes': ['Drain the provider', 'Test'],
+  'operator-users': ['New user'],
+  'operator-vouchers': ['New batch'],
+};
+
 const PLACES = [
   ...[
     '/',
     '/quickstart',
+    '/playground',
     '/keys',
     '/usage',
     '/calls',
@@ -45,6 +73,7 @@ const PLACES = [
     '/operator/usage',
     '/operator/backup',
     '/operator/notices',
+    '/operator/announcements',
     '/operator/vouchers',
     '/operator/invoices',
     '/operator/users',
@@ -103,6 +132,36 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
     await server?.stop();
   });
 
+  it('has faults if text is cut off, covered, in another language or not a word, or the page is too wide', async () => {
+    await using context = await browser.newContext({ viewport: { width: 390, height: 900 } });
+    const page = await context.newPage();
+    const faultsOf = async (body: string, language: 'en' | 'zh' = 'en'): Promise<string[]> => {
+      await page.setContent(`<main><p>A page with enough text on it, so that it is not blank.</p>${body}</main>`);
+      return (await findFaults(page, language)).filter((fault) => language === 'en' || !fault.includes('A page'));
+    };
+    const line = 'style="white-space: nowrap; overflow: hidden; width: 40px';
+    assert.deepEqual(await faultsOf('<p>fits</p>'), []);
+    assert.deepEqual(await faultsOf(`<p ${line}; text-overflow: ellipsis">shortened on purpose</p>`), []);
+    assert.deepEqual(await faultsOf(`<p ${line}">lost at the side</p>`), ['cut off: lost at the side']);
+    assert.deepEqual(await faultsOf(`<p ${line}; overflow: auto">scrolls within itself</p>`), []);
+    const covered = '<p>some text</p><button style="position: relative; top: -3em" aria-label="Copy">Copy</button>';
+    assert.ok((await faultsOf(covered)).includes('overlap: some text | Copy'));
+    assert.deepEqual(await faultsOf('<p>NaN calls</p><p>余额</p>'), [
+      'not a word: NaN calls',
+      'not in this language: 余额',
+    ]);
+    assert.deepEqual(await faultsOf('<p>The key was revoked.</p><code>curl a b c</code>', 'zh'), [
+      'not in this language: The key was revoked.',
+    ]);
+    assert.match((await faultsOf('<p style="width: 600px">wide</p>')).join(), /px wider than the window/);
+    assert.deepEqual(
+      await faultsOf(
+        '<div role="dialog" style="height: 990px">A dialog with more text in it than a blank one would have.</div>',
+      ),
+      ['the dialog does not fit the window'],
+    );
+  });
+
   for (const language of LANGUAGES) {
     it(`is accessible and matches its pictures: ${language}`, { timeout: 600_000 }, async () => {
       // The first picture has the look in which the page was opened.
@@ -111,6 +170,14 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
       const { page } = console;
       await page.clock.setFixedTime(NOW);
       const pictures = await PagePictures.of(page, looks);
+      const faults: string[] = [];
+      const look = async (name: string, how: string): Promise<void> => {
+        faults.push(...(await findFaults(page, language)).map((fault) => `${name}, ${how}: ${fault}`));
+      };
+      const isAccessible = (name: string, how: string): Promise<void> =>
+        console.assertAccessible().catch((error: Error) => {
+          faults.push(`${name}, ${how}: ${error.message}`);
+        });
       for (const [name, place] of [...places, ['sign-in', '/keys']] as const) {
         if (name === 'sign-in') await console.context.clearCookies();
         // A full load for each page: another hash in the same document would not load it.
@@ -119,11 +186,26 @@ describe('every page of the console', { skip: withoutBrowser }, () => {
         // When comparing, waits until the page matches its picture; when writing pictures, until the network is idle.
         await page.goto(`${server.url}/console#${place}`, { waitUntil: isWriting ? 'networkidle' : 'load' });
         await page.locator('main h1').first().waitFor();
-        await pictures.compare(`${language}/${name}`);
-        await console.assertAccessible().catch((error: Error) => {
-          throw new Error(`${place}: ${error.message}`);
+        await pictures.compare(`${language}/${name}`, async (at) => {
+          const how = `${at.theme}, ${at.widthPx} px`;
+          // Positions are the same in both themes, and colours at all widths.
+          if (at.theme === 'light') await look(name, how);
+          if (at === looks[1] || at === looks.at(-1)) await isAccessible(name, how);
         });
+        for (const button of language === 'en' ? (DIALOGS[name] ?? []) : []) {
+          await page.getByRole('main').getByRole('button', { name: button }).first().click();
+          await page.getByRole('dialog').waitFor();
+          await look(`${name}, ${button}`, 'phone');
+          // The first one may only close the list of an input.
+          await until(async () => {
+            await page.keyboard.press('Escape');
+            return (await page.getByRole('dialog').count()) === 0;
+          });
+        }
+        await page.setViewportSize({ width: TABLET.widthPx, height: TABLET.heightPx });
+        await look(name, 'tablet');
       }
+      assert.deepEqual(faults, []);
       pictures.end();
     });
   }

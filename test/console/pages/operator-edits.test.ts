@@ -37,13 +37,13 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog');
 
     await page.getByRole('button', { name: 'Edit caps, price and group' }).click();
-    await dialog.getByLabel(/^Daily cap/).fill('5');
+    await dialog.getByLabel(/^Daily spending cap/).fill('5');
     await server.admin('PATCH', `/accounts/${id}`, { priceFactorBasisPoints: 8000 });
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: 'Edit rate limits' }).click();
-    await dialog.getByLabel('Requests a minute').first().fill('60');
+    await dialog.getByLabel('Requests per minute').first().fill('60');
     await server.admin('PATCH', `/accounts/${id}`, {
       tokensPerMinute: 9000,
       modelLimits: { 'test-chat': { requestsPerMinute: 3, tokensPerMinute: null } },

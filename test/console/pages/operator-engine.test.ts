@@ -8,7 +8,7 @@ import { withoutBrowser } from '../../support/chromium.ts';
 import { call, startCall } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
-import { chatStream, liveResponse } from '../../support/provider.ts';
+import { chatStream, json, liveResponse } from '../../support/provider.ts';
 import { until } from '../../support/until.ts';
 
 /** Pages on calls, routes and audits, and the actions of operators there. */
@@ -212,6 +212,23 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     await page.getByRole('dialog').getByText('Ada · Person').waitFor();
   });
 
+  it('print charge, refunds and cost once', async () => {
+    const own = await server.createAccount();
+    await chat(own);
+    const { id, chargeYuan } = await own.endedCall();
+    await server.admin('POST', `/calls/${id}/refunds`, { amountYuan: '0.00001' });
+    await using console = await open({ at: `#/operator/calls/${id}` });
+    const { page } = console;
+    const amounts = page.getByRole('row', { name: /^(Charge|Refunded|Cost)/ });
+    await amounts.first().waitFor();
+    await page.getByRole('heading', { name: 'Operators only' }).waitFor();
+    assert.deepEqual(await amounts.allInnerTexts(), [
+      `Charge, rounded half up once\t¥${chargeYuan}`,
+      'Refunded\t¥0.00001',
+      'Cost\tnot known',
+    ]);
+  });
+
   it('resolve a call with a charge up to its reservation', async () => {
     const { callId, end } = await unresolvedCall();
     await using console = await open({ at: '#/operator/unresolved' });
@@ -319,12 +336,53 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     const { page } = console;
     await page.getByRole('heading', { name: 'Operators only' }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Refund|Resolve/ }).count(), 0);
-    await console.go('#/operator/unresolved');
+    await page.getByText('The outcome of this call is unknown: resolve it').waitFor();
+    await page.getByRole('link', { name: 'All unresolved calls' }).click();
     await page.getByRole('link', { name: callId.slice(-8) }).waitFor();
     assert.equal(await page.getByRole('button', { name: /Resolve/ }).count(), 0);
     await console.go('#/operator/routes');
     await page.getByRole('columnheader', { name: 'Credentials' }).first().waitFor();
     assert.equal(await page.getByRole('button', { name: /Drain|Resume|Test/ }).count(), 0);
     await end();
+  });
+
+  it('say why a call failed, and what account holders see of it', async () => {
+    const own = await server.createAccount();
+    const owner = await createPerson(server, { memberships: [{ accountId: own.id, role: 'owner' }] });
+    const { respond } = server.provider;
+    const answer = async (status: number, message: string): Promise<string> => {
+      server.provider.respond = json(status, { error: { message } }, { 'x-request-id': 'req_of_provider' });
+      const response = await chat(own);
+      assert.notEqual(response.status, 200);
+      return String(response.headers['x-faregate-call-id'] ?? (await own.endedCall(status === 503 ? 1 : 2)).id);
+    };
+    const overloaded = await answer(503, 'The engine is overloaded');
+    const unpaid = await answer(402, 'Organization acme-42 owes money.');
+    server.provider.respond = respond;
+
+    await using console = await open({ at: `#/operator/calls/${overloaded}` });
+    const { page } = console;
+    const alert = page.getByRole('alert').filter({ hasText: 'The provider answered with an error.' });
+    await alert.getByText('The engine is overloaded').waitFor();
+    const attempt = page.getByRole('region', { name: 'Attempts' }).getByRole('row').nth(1);
+    for (const cell of ['chatty', 'upstream-chat', 'apiKey', 'error 503', 'The engine is overloaded']) {
+      await attempt.getByText(cell, { exact: true }).waitFor();
+    }
+    const { keyName, gatewayRequestId } = (await server.admin('GET', `/calls/${overloaded}`)).body;
+    await page.getByRole('link', { name: keyName, exact: true }).waitFor();
+    await page.getByRole('row', { name: `Request id ${gatewayRequestId}` }).waitFor();
+    await page.getByRole('row', { name: 'Provider request id req_of_provider' }).waitFor();
+    await console.assertAccessible();
+    await console.go(`#/operator/calls/${unpaid}`);
+    await page.getByRole('alert').getByText('Organization acme-42 owes money.').waitFor();
+    await page.getByRole('alert').getByText('Shown to operators only').waitFor();
+
+    await using ofOwner = await openConsole(server, { person: owner, at: `#/calls/${overloaded}`, language: 'zh' });
+    await ofOwner.page.getByRole('alert').getByText('The engine is overloaded').waitFor();
+    await ofOwner.assertAccessible();
+    await ofOwner.go(`#/calls/${unpaid}`);
+    await ofOwner.page.getByRole('alert').getByText('供应商拒绝了本网关的账户。').waitFor();
+    const shown = await ofOwner.page.getByRole('main').innerText();
+    assert.doesNotMatch(shown, /acme-42|chatty|apiKey|upstream-chat|402/);
   });
 });

@@ -22,7 +22,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/people',
     ],
   ],
-  ['Sell', ['docs/billing', 'docs/charges', 'docs/coding-plan', 'docs/vouchers', 'docs/usage']],
+  ['Sell', ['docs/billing', 'docs/charges', 'docs/coding-plan', 'docs/vouchers', 'docs/usage', 'docs/callers']],
   [
     'Operate',
     [

@@ -1,7 +1,9 @@
-import { TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { basisPointsOf, percentOf } from '../../parts/basis-points.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
+import { RecordingSwitches } from '../../parts/calls/recording-switches.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { changeById, changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
@@ -33,6 +35,27 @@ export function DetailsDialog({ account, ...dialog }: EditDialogProps) {
     >
       <TextInput label={text.name} required data-autofocus maxLength={200} {...field('name')} />
       <TextInput label={text.email} type="email" required={account.email !== null} {...field('email')} />
+    </ChangeDialog>
+  );
+}
+
+export function RecordingDialog({ account, ...dialog }: EditDialogProps) {
+  const text = useTexts(accountTexts);
+  const { recordingLead } = useTexts(callerTexts);
+  const [draft, , set, opened] = useDraft(() => account.recording, dialog.isOpen);
+  return (
+    <ChangeDialog
+      endpoint="PATCH /admin/v1/accounts/{id}"
+      title={text.editRecording}
+      submitLabel={text.save}
+      {...dialog}
+      input={() => {
+        const recording = changedMembers(opened, draft);
+        return changeById(account.id, Object.keys(recording).length === 0 ? {} : { recording });
+      }}
+    >
+      <Text size="sm">{recordingLead}</Text>
+      <RecordingSwitches value={draft} onChange={set} />
     </ChangeDialog>
   );
 }

@@ -14,7 +14,7 @@ export const accountsTexts = pageTexts(
   {
     lead: '付费主体：每个账户有余额、密钥、成员，也可以有编码套餐。',
     create: '创建账户',
-    none: '还没有账户',
+    none: '暂无账户',
     noneHint: '可在此创建，也可用命令行从 CSV 批量导入。',
     noMatch: '没有匹配的账户',
     verified: '已核实',

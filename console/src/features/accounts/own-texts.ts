@@ -54,7 +54,7 @@ export const settingsTexts = pageTexts(
     ownCapHint: '留空表示不自设。',
     operatorCap: '管理员设置',
     inForce: '实际生效',
-    spentToday: '今日已消费',
+    spentToday: '今日消费',
     members: '成员可见范围',
     membersLead: '成员的智能体可通过其密钥查询可用额度。',
     membersSeeBalance: '成员的密钥可查询账户余额',

@@ -3,6 +3,8 @@ import type { ReactNode } from 'react';
 import type { BodyOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
+import { type Recording, RecordingSwitches } from '../../parts/calls/recording-switches.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
@@ -32,6 +34,7 @@ export function AccountSettingsPage() {
           <BuyerForm buyer={account.buyer} />
           <DailyCap account={account} />
           <MembersSight account={account} />
+          <Recorded account={account} />
           <LowBalance />
           <RateLimits />
         </>
@@ -50,7 +53,7 @@ function About({ account }: { readonly account: AccountOfOwner }) {
         <Facts
           facts={[
             [text.id, <CopyText key="id" value={account.id} />],
-            [text.status, `${text[account.status]}, ${account.verified ? text.verified : text.unverified}`],
+            [text.status, `${text[account.status]}${text.comma}${account.verified ? text.verified : text.unverified}`],
             [text.since, <Instant key="since" at={account.createdAt} />],
           ]}
         />
@@ -121,6 +124,27 @@ function MembersSight({ account }: { readonly account: AccountOfOwner }) {
     </Section>
   );
 }
+
+function Recorded({ account }: { readonly account: AccountOfOwner }) {
+  const text = useTexts(callerTexts);
+  const { recording: stored, recordingInForce } = account;
+  const [draft, , set] = useDraft(() => stored);
+  const changed = changedMembers(stored, draft);
+  return (
+    <Section title={text.recording} lead={text.recordingLead}>
+      <AccountForm body={Object.keys(changed).length === 0 ? {} : { recording: changed }}>
+        <RecordingSwitches value={draft} onChange={set} usual={usualOf(stored, recordingInForce)} />
+      </AccountForm>
+    </Section>
+  );
+}
+
+/** What is in force although the account does not ask for it. */
+const usualOf = (own: Recording, inForce: Recording): Recording => ({
+  clientAddress: inForce.clientAddress && !own.clientAddress,
+  program: inForce.program && !own.program,
+  endUser: inForce.endUser && !own.endUser,
+});
 
 interface AccountFormProps {
   /** Only the changed members. The form has nothing to save if it is empty. */

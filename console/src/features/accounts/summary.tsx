@@ -4,6 +4,7 @@ import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
 import { PageFrame } from '../../layout/page-frame.tsx';
 import { percentOf } from '../../parts/basis-points.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
@@ -15,7 +16,14 @@ import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { DetailsDialog, type EditDialogProps, LowBalanceDialog, PricesDialog, RatesDialog } from './edit-dialogs.tsx';
+import {
+  DetailsDialog,
+  type EditDialogProps,
+  LowBalanceDialog,
+  PricesDialog,
+  RatesDialog,
+  RecordingDialog,
+} from './edit-dialogs.tsx';
 import { StatusSection } from './status-section.tsx';
 import { accountTexts } from './summary-texts.ts';
 
@@ -69,16 +77,26 @@ export function SummaryTab({ account }: SummaryProps) {
 
 function DetailsSection({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
+  const caller = useTexts(callerTexts);
+  const facts = (['endUser', 'program', 'clientAddress'] as const).flatMap((fact) =>
+    account.recording[fact] ? [caller[fact]] : [],
+  );
   return (
     <Section
       title={text.details}
-      actions={<EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />}
+      actions={
+        <>
+          <EditButton label={text.editDetails} account={account} Dialog={DetailsDialog} />
+          <EditButton label={text.editRecording} account={account} Dialog={RecordingDialog} />
+        </>
+      }
     >
       <Facts
         facts={[
           [text.name, account.name],
           [text.email, account.email ?? text.none],
           [text.id, <CopyText key="id" value={account.id} />],
+          [caller.recording, facts.join(text.comma) || caller.asConfigured],
           [text.created, <Instant key="created" at={account.createdAt} />],
         ]}
       />
@@ -106,12 +124,12 @@ function PricesSection({ account }: SummaryProps) {
       <Facts
         facts={[
           [text.cap, cap === null ? text.configured : format.yuan(cap)],
-          [text.ownCap, ownCap === null ? text.none : `${format.yuan(ownCap)} (${text.ownCapHint})`],
+          [text.ownCap, ownCap === null ? text.none : text.noted(format.yuan(ownCap), text.ownCapHint)],
           [text.priceFactor, `${percentOf(priceFactorBasisPoints)}%`],
           [text.group, account.groupId ?? text.none],
           [
             text.lowBalance,
-            low === undefined ? '…' : low.thresholdYuan === null ? `${lowText} (${text.configured})` : lowText,
+            low === undefined ? '…' : low.thresholdYuan === null ? text.noted(lowText, text.configured) : lowText,
           ],
         ]}
       />

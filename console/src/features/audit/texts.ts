@@ -15,7 +15,7 @@ export const auditTexts = pageTexts(
     entries: 'Ledger entries read',
     calls: 'Call records read',
     began: 'Began',
-    took: 'Took',
+    took: 'Duration',
     stopped: 'The audit was stopped before it completed.',
     sound: 'All data is consistent',
     soundHint: (count: number) => `All ${count} invariants hold.`,

@@ -42,6 +42,7 @@ export const storyTexts = pageTexts(
     resolvedCharge: (amount: string) => `Resolved by an operator: charged ${amount}`,
     resolvedCount: (tokens: string) => `Resolved by an operator: ${counted(tokens, 'token')} counted on the plan`,
     resolvedRelease: 'Resolved by an operator: released, nothing is charged',
+    providerRequestId: 'Provider request id',
     clientRequestId: 'Client request id',
   },
   {
@@ -84,6 +85,7 @@ export const storyTexts = pageTexts(
     resolvedCharge: (amount: string) => `经管理员处理：扣费 ${amount}`,
     resolvedCount: (tokens: string) => `经管理员处理：${tokens} token 计入套餐`,
     resolvedRelease: '经管理员处理：已释放，不扣费',
-    clientRequestId: '客户端请求',
+    providerRequestId: '供应商请求 ID',
+    clientRequestId: '客户端请求 ID',
   },
 );

@@ -1,6 +1,7 @@
 import { Alert, Badge, Group, SimpleGrid, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Call, OwnCall } from '../../api/types.ts';
+import { callerTexts } from '../../parts/calls/caller-texts.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { StatusBadge } from '../../parts/calls/status-badge.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -11,6 +12,7 @@ import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
+import { Attempts, WhyFailed } from './attempts.tsx';
 import { storyTexts } from './call-story-texts.ts';
 import { ChargeTable } from './charge-table.tsx';
 import { type Correction, correctionsOf } from './corrections.ts';
@@ -25,6 +27,7 @@ interface CallStoryProps {
 
 export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
   const text = useTexts(storyTexts);
+  const caller = useTexts(callerTexts);
   const operationName = useOperationName();
   const forOperators = 'route' in call ? call : null;
   return (
@@ -40,7 +43,8 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
           </Badge>
         )}
       </Group>
-      {isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
+      {call.attempts.length === 0 && isExplained(call.errorCode) && <Text>{text.errors[call.errorCode]}</Text>}
+      <WhyFailed call={call} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Section title={text.asked}>
           <Facts
@@ -49,7 +53,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
               [text.operation, operationName(call.operation)],
               [text.paidBy, call.context === 'coding' ? text.coding : text.balance],
               [text.stream, call.isStream ? text.yes : text.no],
-              [text.key, keyShown ?? call.keyId],
+              [text.key, keyShown ?? call.keyName ?? call.keyId],
               [text.account, forOperators === null ? null : (accountShown ?? call.accountId)],
               [
                 text.route,
@@ -57,18 +61,27 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
               ],
               [
                 text.triedBefore,
-                forOperators === null || forOperators.failedRoutes.length === 0
+                // Records of earlier versions have no attempts.
+                forOperators === null || call.attempts.length > 0 || forOperators.failedRoutes.length === 0
                   ? null
                   : forOperators.failedRoutes.map(({ provider, model, error }) => (
                       <div key={`${provider} ${model}`}>{`${provider} · ${model}${text.colon}${error}`}</div>
                     )),
               ],
               [text.call, <CopyText key="call" value={call.id} />],
-              [text.request, <CopyText key="request" value={call.requestId} />],
+              [text.requestId, <CopyText key="request" value={call.gatewayRequestId} />],
+              [
+                text.providerRequestId,
+                call.requestId === call.gatewayRequestId ? null : <CopyText key="provider" value={call.requestId} />,
+              ],
               [
                 text.clientRequestId,
                 call.clientRequestId === null ? null : <CopyText key="client" value={call.clientRequestId} />,
               ],
+              [caller.endUser, call.endUser],
+              [caller.tags, call.tags.length === 0 ? null : call.tags.join(text.comma)],
+              [caller.program, call.program],
+              [caller.clientAddress, call.clientAddress],
             ]}
           />
         </Section>
@@ -76,6 +89,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
           <Course call={call} />
         </Section>
       </SimpleGrid>
+      <Attempts call={call} />
       <Section title={text.used}>
         <Used call={call} />
       </Section>

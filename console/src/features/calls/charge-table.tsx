@@ -71,7 +71,6 @@ export function ChargeTable({ call }: { readonly call: OwnCall | Call }) {
           {call.refundedYuan !== null && call.refundedYuan !== '0' && (
             <Total label={text.refunded} amount={call.refundedYuan} />
           )}
-          {'costYuan' in call && call.costYuan !== null && <Total label={text.cost} amount={call.costYuan} />}
         </Table.Tfoot>
       </Table>
     </Stack>

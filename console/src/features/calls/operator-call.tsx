@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { ApiError } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
@@ -26,15 +26,24 @@ export function OperatorCallPage({ id }: PageProps) {
   const isUnknown = read.error instanceof ApiError && read.error.status === 404;
   return (
     <Page title={text.call} actions={call !== undefined && <Corrections call={call} />}>
-      {isUnknown ? <EmptyState title={text.noCall} hint={text.noCallHint} /> : <ReadState read={read} />}
+      {isUnknown ? (
+        <EmptyState
+          title={text.noCall}
+          hint={text.noCallHint}
+          action={<Anchor href={hashOf('/operator/calls', { status: 'in_flight' })}>{text.inFlight}</Anchor>}
+        />
+      ) : (
+        <ReadState read={read} />
+      )}
       {call !== undefined && (
         <>
+          {call.status === 'unresolved' && <WhatToDo />}
           <CallStory
             call={call}
             accountShown={<AccountLink accountId={call.accountId} name={call.accountName} />}
             keyShown={
-              <Anchor size="sm" href={hashOf('/operator/calls', { keyId: call.keyId })}>
-                {call.keyId}
+              <Anchor size="sm" href={hashOf('/operator/calls', { keyId: call.keyId })} title={call.keyId}>
+                {call.keyName ?? call.keyId}
               </Anchor>
             }
           />
@@ -42,6 +51,18 @@ export function OperatorCallPage({ id }: PageProps) {
         </>
       )}
     </Page>
+  );
+}
+
+function WhatToDo() {
+  const text = useTexts(operatorCallsTexts);
+  return (
+    <Alert color="orange" title={text.open}>
+      <Text size="sm">{text.openHint}</Text>
+      <Anchor size="sm" href={hashOf('/operator/unresolved')}>
+        {text.allUnresolved}
+      </Anchor>
+    </Alert>
   );
 }
 
@@ -71,8 +92,6 @@ function ForOperators({ call }: { readonly call: Call }) {
     <Section title={text.forOperators}>
       <Facts
         facts={[
-          [text.charge, <Yuan key="charge" amount={call.chargeYuan} />],
-          [text.refunded, <Yuan key="refunded" amount={call.refundedYuan} />],
           [text.cost, call.costYuan === null ? text.notKnown : <Yuan key="cost" amount={call.costYuan} />],
           [text.resolvedBy, resolution === null ? null : (resolution.by ?? resolution.via)],
         ]}

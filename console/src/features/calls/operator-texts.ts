@@ -14,6 +14,11 @@ export const operatorCallsTexts = pageTexts(
     code: 'Code',
     noCall: 'No record of this call',
     noCallHint: 'A call is recorded when it ends. Old records are deleted after the configured time (retention.calls).',
+    inFlight: 'Calls in flight',
+    open: 'The outcome of this call is unknown: resolve it',
+    openHint:
+      'Its node failed during the call. The reservation is released and nothing is charged. Look for the call in the provider’s usage list, then choose “Resolve”: charge it, count its tokens, or release it.',
+    allUnresolved: 'All unresolved calls',
     forOperators: 'Operators only',
     resolvedBy: 'Resolved by',
     changesOfCall: 'Refunds and resolutions in the audit log',
@@ -31,6 +36,11 @@ export const operatorCallsTexts = pageTexts(
     code: '错误码',
     noCall: '没有此调用的记录',
     noCallHint: '进行中的调用结束后才有记录；旧记录在配置的期限（retention.calls）后删除。',
+    inFlight: '进行中的调用',
+    open: '此调用的结果未知，请处理',
+    openHint:
+      '节点在调用进行中终止。预留已释放，没有扣费。请在供应商的用量记录中查找此调用，然后选择“处理”：扣费、计入 token，或释放。',
+    allUnresolved: '全部待处理调用',
     forOperators: '仅管理员可见',
     resolvedBy: '处理者',
     changesOfCall: '审计日志中的退款与处理',

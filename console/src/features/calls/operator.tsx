@@ -1,6 +1,7 @@
 import { Stack, Tabs, Text } from '@mantine/core';
 import type { QueryOf } from '../../api/client.ts';
 import { useList } from '../../api/queries.ts';
+import { CALLER_FILTERS, CallerFilters } from '../../parts/calls/caller-filters.tsx';
 import { useAllCallColumns, useAllRefusalColumns } from '../../parts/calls/operator-columns.tsx';
 import { callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
@@ -40,7 +41,7 @@ export function AllCallsPage() {
   );
 }
 
-const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to'] as const;
+const CALL_FILTERS = ['accountId', 'keyId', 'userId', 'model', 'status', 'from', 'to', ...CALLER_FILTERS] as const;
 
 function Calls() {
   const [query] = usePlaceQuery();
@@ -58,6 +59,7 @@ function Calls() {
         <FilterGrid names={[...CALL_FILTERS, 'requestId']}>
           <WhoseFilters />
           <FilterSelect name="status" label={text.status} all={text.anyStatus} choices={statuses} />
+          <CallerFilters />
           <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} />
         </FilterGrid>
         {requestId !== undefined && <Text size="sm">{text.requestAlone}</Text>}

@@ -1,4 +1,4 @@
-import { Anchor } from '@mantine/core';
+import { Alert, Anchor } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { PageProps } from '../../layout/console-page.ts';
 import { useKeyNames } from '../../parts/keys/own-key-names.ts';
@@ -15,8 +15,13 @@ export function CallPage({ id }: PageProps) {
   return (
     <Page title={call.data?.model ?? id} lead={<Anchor href="#/calls">{text.allCalls}</Anchor>}>
       <ReadState read={call} />
+      {call.data?.status === 'unresolved' && (
+        <Alert color="orange" title={text.open}>
+          {text.openHint}
+        </Alert>
+      )}
       {call.data !== undefined && (
-        <CallStory call={call.data} keyShown={keyNames.get(call.data.keyId) ?? call.data.keyId} />
+        <CallStory call={call.data} keyShown={call.data.keyName ?? keyNames.get(call.data.keyId)} />
       )}
     </Page>
   );

@@ -9,7 +9,7 @@ export function useOwnCallColumns(): Column<OwnCall | OwnCallInFlight>[] {
   const text = useTexts(callColumnTexts);
   const keyNames = useKeyNames();
   return useCallColumns<OwnCall | OwnCallInFlight>({
-    whose: { header: text.key, cell: ({ keyId }) => keyNames.get(keyId) ?? keyId },
+    whose: { header: text.key, cell: ({ keyId, keyName }) => keyName ?? keyNames.get(keyId) ?? keyId },
     storiesAt: '/calls',
   });
 }

@@ -17,6 +17,9 @@ export const callsTexts = pageTexts(
     codeHint: 'such as rate_limit_exceeded',
     refusedOnDaysOf: (timezone: string) => `Requests that were refused on these days (${timezone}).`,
     refusalsOfRequest: 'Refusals with this request id',
+    open: 'The outcome of this call is unknown',
+    openHint:
+      'A node of the gateway failed during the call. Nothing is charged, unless the operator finds that the provider ran it.',
   },
   {
     lead: '每次调用的用量与扣费，以及被拒绝的请求。',
@@ -34,5 +37,7 @@ export const callsTexts = pageTexts(
     codeHint: '例如 rate_limit_exceeded',
     refusedOnDaysOf: (timezone: string) => `按 ${timezone} 的日期筛选被拒绝的请求。`,
     refusalsOfRequest: '该请求 ID 下被拒绝的请求',
+    open: '此调用的结果未知',
+    openHint: '调用进行中，网关的一个节点终止。没有扣费，除非管理员查明供应商已执行此调用。',
   },
 );

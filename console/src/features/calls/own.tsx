@@ -1,13 +1,14 @@
 import { Group, Select, Tabs } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { OwnCall, OwnCallInFlight, OwnRefusal } from '../../api/types.ts';
+import { CALLER_FILTERS, CallerFilters } from '../../parts/calls/caller-filters.tsx';
 import { useRefusalColumns } from '../../parts/calls/refusal-columns.tsx';
 import { CALL_STATUSES, callStatusTexts } from '../../parts/calls/status-badge.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { instantsOfDays } from '../../parts/days.ts';
 import { DayFilters, DaysHint, FilterText, FoldedFilters } from '../../parts/filters.tsx';
 import { DataTable, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.ts';
+import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { useSession } from '../../session/session.tsx';
@@ -40,7 +41,7 @@ export function CallsPage() {
   );
 }
 
-const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId'] as const;
+const FILTERS = ['keyId', 'userId', 'model', 'status', 'from', 'to', 'requestId', ...CALLER_FILTERS] as const;
 
 function Filters() {
   const text = useTexts(callsTexts);
@@ -48,7 +49,7 @@ function Filters() {
   const [query, change] = usePlaceQuery();
   /** A search by request id clears the other filters. */
   function findRequest(requestId: string): void {
-    const others = { keyId: null, userId: null, model: null, status: null, from: null, to: null };
+    const others = Object.fromEntries(FILTERS.map((name) => [name, null]));
     change(requestId === '' ? { requestId: null } : { ...others, requestId });
   }
   return (
@@ -65,6 +66,7 @@ function Filters() {
           w={150}
         />
         <DayFilters onChange={(changed) => change({ ...changed, requestId: null })} />
+        <CallerFilters onChange={(changed) => change({ ...changed, requestId: null })} />
         <FilterText name="requestId" label={text.requestId} placeholder={text.requestIdHint} onChange={findRequest} />
       </Group>
     </FoldedFilters>
@@ -77,8 +79,8 @@ function Calls() {
   const columns = useOwnCallColumns();
   const status = CALL_STATUSES.find((each) => each === query.status);
   const { billingTimezone } = useSession();
-  const { keyId, userId, model } = query;
-  const input = { query: { keyId, userId, model, status, ...instantsOfDays(query, billingTimezone) } };
+  const chosen = chosenOf(query, ['keyId', 'userId', 'model', ...CALLER_FILTERS]);
+  const input = { query: { ...chosen, status, ...instantsOfDays(query, billingTimezone) } };
   const list = useList('GET /account/v1/calls', input, { isLive: true });
   return (
     <>

@@ -5,6 +5,7 @@ import { ChangeList } from '../../parts/catalog/change-list.tsx';
 import { Examples } from '../../parts/catalog/examples.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -67,7 +68,7 @@ function Failure({ message }: Pick<PriceSourceRead, 'message'>) {
   const text = useTexts(priceSourceTexts);
   return (
     <Alert color="red" title={text.outcomes.failed} role="alert">
-      {message} {text.pricesStay}
+      {message !== null && <GatewayMessage>{message}</GatewayMessage>} {text.pricesStay}
     </Alert>
   );
 }

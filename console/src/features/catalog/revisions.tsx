@@ -12,6 +12,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -48,7 +49,12 @@ function RevisionLine({ revision }: { readonly revision: RevisionSummary }) {
   return (
     <span>
       {number} · <Instant at={inForceAt} /> · {createdBy}
-      {reason !== null && ` · ${reason}`}
+      {reason !== null && (
+        <>
+          {' · '}
+          <GatewayMessage>{reason}</GatewayMessage>
+        </>
+      )}
     </span>
   );
 }
@@ -83,7 +89,10 @@ export function RevisionHistory({ catalog }: { readonly catalog: Catalog }) {
             { header: text.revision, cell: ({ number }) => number },
             { header: text.effect, cell: (revision) => <Effect revision={revision} catalog={catalog} /> },
             { header: text.by, cell: ({ createdBy }) => createdBy },
-            { header: text.reason, cell: ({ reason }) => reason ?? '–' },
+            {
+              header: text.reason,
+              cell: ({ reason }) => (reason === null ? '–' : <GatewayMessage>{reason}</GatewayMessage>),
+            },
             { header: text.source, cell: ({ source }) => text.sources[source] },
           ]}
           actions={(revision) => (
@@ -147,7 +156,7 @@ function RevisionDetails({ summary, catalog, onDone }: RevisionDetailsProps) {
         facts={[
           [text.created, <Instant key="created" at={createdAt} />],
           [text.by, createdBy],
-          [text.reason, reason],
+          [text.reason, reason && <GatewayMessage key="reason">{reason}</GatewayMessage>],
           [text.source, text.sources[source]],
           [text.base, base === null ? null : String(base)],
           [text.effect, isDraft ? text.draftHint : <Instant key="effect" at={inForceAt} />],

@@ -3,7 +3,7 @@ import { pageTexts } from '../../parts/texts.ts';
 export const revisionTexts = pageTexts(
   {
     lead: 'Providers, models, prices, plans, groups and limits, in numbered revisions. All nodes use the same one.',
-    tabs: { history: 'State and history', text: 'Text' },
+    tabs: { history: 'Status and history', text: 'Text' },
     inForce: 'In force',
     scheduled: 'Scheduled',
     storedIn: 'Stored in',

@@ -83,10 +83,10 @@ function Links({ found }: { readonly found: FoundKey }) {
   const text = useTexts(findTexts);
   return (
     <Stack gap={0}>
-      <Anchor size="sm" href={hashOf('/operator/calls', { accountId: found.account.id, keyId: found.id })}>
+      <Anchor size="sm" py={3} href={hashOf('/operator/calls', { accountId: found.account.id, keyId: found.id })}>
         {text.callsOfKey}
       </Anchor>
-      <Anchor size="sm" href={hashOf('/operator/changes', { subjectId: found.id })}>
+      <Anchor size="sm" py={3} href={hashOf('/operator/changes', { subjectId: found.id })}>
         {text.changesOfKey}
       </Anchor>
     </Stack>

@@ -24,7 +24,7 @@ export const groupsTexts = pageTexts(
     limits: 'Limits of each account without its own',
     requestsPerMinute: 'Requests per minute',
     tokensPerMinute: 'Tokens per minute',
-    dailySpendCap: 'Daily spend cap',
+    dailySpendCap: 'Daily spending cap',
     removePrices: (model: string) => `Remove the prices of ${model}`,
   },
   {
@@ -48,7 +48,7 @@ export const groupsTexts = pageTexts(
     addPrices: '添加模型的价格',
     limits: '没有自己限额的账户的限额',
     requestsPerMinute: '每分钟请求数',
-    tokensPerMinute: '每分钟 token',
+    tokensPerMinute: '每分钟 token 数',
     dailySpendCap: '每日消费上限',
     removePrices: (model: string) => `移除 ${model} 的价格`,
   },

@@ -10,7 +10,7 @@ export const operatorKeysTexts = pageTexts(
   {
     lead: '密钥仅在创建时显示一次。',
     create: '创建密钥',
-    none: '还没有密钥',
+    none: '暂无密钥',
     noneHint: '程序需要密钥才能为此账户发起调用。',
   },
 );

@@ -159,7 +159,7 @@ function OwnerFilter({ people, value, onChange }: OwnerFilterProps) {
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
       data={[
         { value: '', label: text.everybody },
-        ...[...people].map(([id, name]) => ({ value: id, label: id === user.id ? `${name} (${text.you})` : name })),
+        ...[...people].map(([id, name]) => ({ value: id, label: id === user.id ? text.noted(name, text.you) : name })),
         ...(isFormer ? [{ value, label: text.formerMember }] : []),
       ]}
     />

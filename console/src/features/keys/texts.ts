@@ -34,7 +34,7 @@ export const keysTexts = pageTexts(
     formerMember: 'former member',
     ownerHint: 'The member can see this key too.',
     limitColumn: 'Limits',
-    filterState: 'State of the keys',
+    filterState: 'Status of the keys',
     allStates: 'all',
     filterOwner: 'Whose keys',
     everybody: 'Everybody’s keys',

@@ -32,7 +32,7 @@ export const moneyTexts = pageTexts(
     balanceThen: '操作后余额',
     done: (amount: string) => `当前余额为 ${amount}。`,
     ledgerLead: '余额的每一次变动，最新的在前。账目不可更改。',
-    none: '还没有账目',
+    none: '暂无账目',
     noneHint: '第一条通常是充值。',
   },
 );

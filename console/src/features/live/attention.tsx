@@ -5,6 +5,7 @@ import type { ResponseOf } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import { type AuditRun, useAuditRun } from '../../parts/audit-run.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
 import { isUnhealthy } from '../../parts/route-health.ts';
@@ -61,7 +62,13 @@ function RouteLines({ status }: { readonly status: ResponseOf<'GET /admin/v1/rou
   return (
     <>
       {broken.slice(0, ROUTES_SHOWN).map(({ model, provider, providerModel, lastError }) => (
-        <Line key={`${model} ${provider} ${providerModel}`} icon={AlertIcon} color="red" detail={lastError} link={link}>
+        <Line
+          key={`${model} ${provider} ${providerModel}`}
+          icon={AlertIcon}
+          color="red"
+          detail={lastError === null ? null : <GatewayMessage>{lastError}</GatewayMessage>}
+          link={link}
+        >
           {text.brokenRoute(model, provider)}
         </Line>
       ))}

@@ -111,7 +111,7 @@ export const liveTexts = pageTexts(
     toAudit: '审计',
     since: '已进行',
     held: '预留',
-    tokens: (count: string) => `${count} 个 token`,
+    tokens: (count: string) => `${count} token`,
     stream: '流式',
   },
 );

@@ -20,7 +20,7 @@ export const peopleTexts = pageTexts(
   {
     title: '成员',
     lead: '所有者可查看资金并管理成员；成员使用自己的密钥。',
-    none: '此账户还没有成员',
+    none: '此账户暂无成员',
     noneHint: '可邀请新用户，或添加已有用户。',
     invite: '邀请新用户',
     inviteHint: '创建用户并生成设置密码的链接，请自行发送给对方。',

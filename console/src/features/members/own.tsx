@@ -25,7 +25,7 @@ export function MembersPage() {
   const list = useList('GET /account/v1/members', {});
   const columns = useMemberColumns(({ userId, name }) => (
     <Text size="sm" fw={600}>
-      {userId === user.id ? `${name} (${text.you})` : name}
+      {userId === user.id ? text.noted(name, text.you) : name}
     </Text>
   ));
   return (

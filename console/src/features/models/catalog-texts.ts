@@ -35,7 +35,7 @@ export const catalogModelsTexts = pageTexts(
     manufacturer: 'Manufacturer',
     contextLength: 'Context length',
     contextHint: 'Such as 128k.',
-    maxOutputTokens: 'Longest output',
+    maxOutputTokens: 'Max. output',
     outputHint: 'In tokens.',
     description: 'Description',
     operations: 'Operations',

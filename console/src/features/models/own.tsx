@@ -1,184 +1,24 @@
-import { Badge, Card, Group, SimpleGrid, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { useRead } from '../../api/queries.ts';
-import type { OwnModel } from '../../api/types.ts';
-import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../../parts/basis-points.ts';
-import { useOperationName } from '../../parts/calls/operation-name.ts';
-import { usePlaceSearch } from '../../parts/filters.tsx';
-import { EmptyState, ReadState } from '../../parts/notices.tsx';
+import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { DimmedText, SmallText } from '../../parts/small.ts';
-import { useFormat } from '../../text/format.ts';
+import { ModelList } from '../../parts/prices/model-list.tsx';
+import { pageTexts } from '../../parts/texts.ts';
 import { useTexts } from '../../text/language.tsx';
-import { ownValue } from '../../text/own-value.ts';
-import { PeakHours } from './peak-hours.tsx';
-import { isTerm, priceLines } from './price-lines.ts';
-import { modelsTexts } from './texts.ts';
+
+const texts = pageTexts(
+  { lead: 'Available models. Prices are in yuan per million tokens unless stated otherwise.' },
+  { lead: '可以调用的模型。未注明时，价格单位为元 / 百万 token。' },
+);
 
 export function ModelsPage() {
-  const text = useTexts(modelsTexts);
-  const [search, setSearch] = usePlaceSearch();
+  const text = useTexts(texts);
   const models = useRead('GET /account/v1/models', {});
-  const priceFactor = models.data?.priceFactorBasisPoints ?? LIST_PRICE_BASIS_POINTS;
-  const found = (models.data?.data ?? []).filter((model) => fits(model, search.trim().toLowerCase()));
   return (
     <Page lead={text.lead}>
-      <Group align="flex-end">
-        <TextInput
-          label={text.search}
-          placeholder={text.searchHint}
-          value={search}
-          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
-          w={280}
-        />
-        {priceFactor !== LIST_PRICE_BASIS_POINTS && <Text>{text.factor(`${percentOf(priceFactor)}%`)}</Text>}
-      </Group>
       <ReadState read={models} />
-      {models.data !== undefined && found.length === 0 && <EmptyState title={text.nothing} />}
-      <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        {found.map((model) => (
-          <ModelCard key={model.id} model={model} priceFactor={priceFactor} />
-        ))}
-      </SimpleGrid>
+      {models.data !== undefined && (
+        <ModelList models={models.data.data} priceFactor={models.data.priceFactorBasisPoints} canTry />
+      )}
     </Page>
   );
-}
-
-function fits({ id, displayName, aliases, operations }: OwnModel, wanted: string): boolean {
-  return [id, displayName, ...aliases, ...operations].some((each) => each.toLowerCase().includes(wanted));
-}
-
-interface ModelCardProps {
-  readonly model: OwnModel;
-  /** The account's share of the list prices, in basis points. */
-  readonly priceFactor: number;
-}
-
-function ModelCard({ model, priceFactor }: ModelCardProps) {
-  const text = useTexts(modelsTexts);
-  const format = useFormat();
-  const operationName = useOperationName();
-  const { id, displayName, aliases, operations, contextTokens, outputTokens, timeOfDay, price, isInPlan } = model;
-  return (
-    <Card withBorder component="section" aria-label={displayName}>
-      <Stack gap="sm">
-        <Group justify="space-between" align="flex-start">
-          <div>
-            <Title order={2} size="h4">
-              {displayName}
-            </Title>
-            <DimmedText>
-              {id}
-              {aliases.length > 0 && ` · ${text.aliases(aliases.join(', '))}`}
-            </DimmedText>
-          </div>
-          <Group gap="xs">
-            {isInPlan && <Badge color="teal">{text.inPlan}</Badge>}
-            {timeOfDay !== null && (
-              <Badge color={price.rule === 'peak' ? 'orange' : 'cyan'}>{text.now[price.rule]}</Badge>
-            )}
-          </Group>
-        </Group>
-        <Group gap="lg">
-          <Named name={text.operations}>{operations.map(operationName).join(text.comma)}</Named>
-          {contextTokens !== null && <Named name={text.context}>{text.tokens(format.exactCount(contextTokens))}</Named>}
-          {outputTokens !== null && <Named name={text.output}>{text.tokens(format.exactCount(outputTokens))}</Named>}
-        </Group>
-        {timeOfDay !== null && <PeakHours timeOfDay={timeOfDay} />}
-        <PriceTable
-          priceFactor={priceFactor}
-          lists={
-            timeOfDay === null
-              ? [{ name: text.base, price }]
-              : [
-                  { name: text.peak, price: timeOfDay.peak },
-                  { name: text.offPeak, price: timeOfDay.offPeak },
-                ]
-          }
-        />
-      </Stack>
-    </Card>
-  );
-}
-
-function Named({ name, children }: { readonly name: string; readonly children: string }) {
-  return (
-    <div>
-      <SmallText>{name}</SmallText>
-      <Text size="sm">{children}</Text>
-    </div>
-  );
-}
-
-interface PriceTableProps {
-  readonly lists: readonly { readonly name: string; readonly price: OwnModel['price'] }[];
-  readonly priceFactor: number;
-}
-
-/** Price lists as columns, with a row for each price in any of them. */
-function PriceTable({ lists, priceFactor }: PriceTableProps) {
-  const text = useTexts(modelsTexts);
-  const columns = lists.map(({ name, price }) => ({
-    name,
-    values: new Map(priceLines(price).map(({ path, value }) => [path.join('\n'), value])),
-  }));
-  const paths = [...new Set(columns.flatMap(({ values }) => [...values.keys()]))];
-  const hasTokenPrices = paths.some((path) => path.endsWith('YuanPerMillion'));
-  return (
-    <Table verticalSpacing={4}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th fw={400}>{hasTokenPrices ? text.pricedTokens : text.priced}</Table.Th>
-          {columns.map(({ name }) => (
-            <Table.Th key={name} ta="right">
-              {name}
-            </Table.Th>
-          ))}
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {paths.map((path) => (
-          <Table.Tr key={path}>
-            <Table.Td>{nameOf(path.split('\n'), text)}</Table.Td>
-            {columns.map(({ name, values }) => (
-              <Table.Td key={name} ta="right" className="figure">
-                {shownValue(values.get(path), isTerm(path.split('\n')[0]))}
-              </Table.Td>
-            ))}
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  );
-
-  function shownValue(value: string | undefined, isFactor: boolean): ReactNode {
-    if (value === undefined) return '–';
-    return isFactor ? text.times(value) : <Price list={value} priceFactor={priceFactor} />;
-  }
-}
-
-function Price({ list, priceFactor }: { readonly list: string; readonly priceFactor: number }) {
-  const text = useTexts(modelsTexts);
-  const format = useFormat();
-  const own = atPriceFactor(list, priceFactor);
-  return (
-    <>
-      {format.yuan(own)}
-      {own !== list && <SmallText>{text.listPrice(format.yuan(list))}</SmallText>}
-    </>
-  );
-}
-
-/** The label of a price path, such as `above`, `128k`, `inputYuanPerMillion`. */
-function nameOf(path: readonly string[], text: ReturnType<typeof useTexts<(typeof modelsTexts)['en']>>): string {
-  const words = text.prices as Readonly<Record<string, string>>;
-  const [first = '', ...rest] = path;
-  if (first === 'thinking') return `${text.thinking} · ${nameOf(rest, text)}`;
-  if (first === 'above' || first === 'outputAbove') {
-    const [length = '', ...below] = rest;
-    return `${text[first](length)} · ${nameOf(below, text)}`;
-  }
-  if (isTerm(first)) return `${text.terms[first]} ${rest.join(' ')}`;
-  const qualities: Readonly<Record<string, string>> = text.qualities;
-  return [ownValue(words, first) ?? first, ...rest.map((name) => ownValue(qualities, name) ?? name)].join(' · ');
 }

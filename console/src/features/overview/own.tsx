@@ -4,6 +4,7 @@ import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
 import { PageFrame } from '../../layout/page-frame.tsx';
 import { Tile, Yuan } from '../../parts/figures.tsx';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { loadedLater } from '../../parts/loaded-later.tsx';
 import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -55,7 +56,11 @@ export function OverviewPage() {
           title={`${text.coding} · ${plan.planName ?? plan.planId}`}
           actions={<Anchor href="#/plan">{text.coding}</Anchor>}
         >
-          {plan.isUsable ? null : <Alert color="orange">{plan.message ?? text.planNotUsable}</Alert>}
+          {plan.isUsable ? null : (
+            <Alert color="orange">
+              {plan.message === null ? text.planNotUsable : <GatewayMessage>{plan.message}</GatewayMessage>}
+            </Alert>
+          )}
           <PlanRings plan={plan} />
         </Section>
       )}

@@ -1,5 +1,6 @@
 import { Alert, Anchor, Badge, SimpleGrid, Stack } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -34,7 +35,7 @@ export function PlanPage() {
           <Stack>
             {!data.isUsable && (
               <Alert color="red">
-                {data.message}
+                {data.message !== null && <GatewayMessage>{data.message}</GatewayMessage>}
                 {data.usableAgainAt !== null && ` ${text.usableAgainAt(format.instant(data.usableAgainAt))}`}
               </Alert>
             )}

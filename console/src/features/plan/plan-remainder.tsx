@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -24,7 +25,11 @@ export function PlanRemainderSection({ accountId }: { readonly accountId: string
   return (
     <Section title={`${planName ?? planId} · ${isUsable ? words.usable : words.notUsable}`}>
       <Stack gap="sm">
-        {message !== null && !isUsable && <Text size="sm">{message}</Text>}
+        {message !== null && !isUsable && (
+          <Text size="sm">
+            <GatewayMessage>{message}</GatewayMessage>
+          </Text>
+        )}
         {usableAgainAt !== null && !isUsable && (
           <Text size="sm">
             {text.again} <Instant at={usableAgainAt} isRelative />

@@ -1,5 +1,6 @@
+import { chatBase, messagesBase, quoted } from '../../parts/calling/call-target.ts';
 import { homeFile, keyInEnvironment } from './shells.ts';
-import { type Client, chatBase, messagesBase, type Operation, quoted, type Wanted, written } from './wanted.ts';
+import { type Client, type Operation, type Wanted, written } from './wanted.ts';
 
 const KEY = 'FAREGATE_KEY';
 

@@ -1,5 +1,6 @@
+import { chatBase, quoted } from '../../parts/calling/call-target.ts';
 import { homeFile, keyInEnvironment } from './shells.ts';
-import { type Client, chatBase, quoted, type Wanted, written } from './wanted.ts';
+import { type Client, type Wanted, written } from './wanted.ts';
 
 const ON = '2026-11-26';
 /** Stated for models of unknown context size. A low value makes clients compact prompts early, but never too late. */

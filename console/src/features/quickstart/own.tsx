@@ -1,26 +1,24 @@
-import { Alert, Anchor, Button, Group, PasswordInput, SegmentedControl, Select, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useChange, useRead } from '../../api/queries.ts';
+import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
+import { KeyField } from '../../parts/calling/key-field.tsx';
+import { useMessagesName } from '../../parts/calling/messages-name.ts';
+import { SYSTEMS, type System } from '../../parts/calling/post.ts';
+import { KEY_PLACEHOLDER, useTrialKey } from '../../parts/calling/trial-key.ts';
 import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
-import { useNowMs } from '../../parts/figures.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
-import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
+import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
 import { DimmedText, SmallText } from '../../parts/small.ts';
-import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { useMessagesName } from './messages-name.ts';
 import { CLIENTS } from './settings.ts';
 import { quickstartTexts } from './texts.ts';
 import { TryIt } from './try-it.tsx';
-import { type Client, type Operation, type Setting, SYSTEMS, type System, type Wanted } from './wanted.ts';
+import type { Client, Operation, Setting, Wanted } from './wanted.ts';
 
-const PLACEHOLDER = 'sk-fg-…';
-const TRY_BUDGET_YUAN = '1';
-const HOUR_MS = 3_600_000;
 const CALLED: readonly string[] = ['chat', 'responses', 'messages'] satisfies readonly Operation[];
 
 export function QuickstartPage() {
@@ -39,9 +37,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
   const text = useTexts(quickstartTexts);
   const [query, change] = usePlaceQuery();
   const context: Wanted['context'] = hasPlan && query.context === 'coding' ? 'coding' : 'balance';
-  const [key, setKey] = useState('');
-  /** The one-hour key that was created on this page, if any. */
-  const [trialKey, setTrialKey] = useState<string | null>(null);
+  const { trialKey, key, setKey } = useTrialKey();
   const system = SYSTEMS.find((each) => each === query.system) ?? ownSystem();
   const messagesName = useMessagesName();
   const offered = models.filter(
@@ -55,7 +51,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
     origin: window.location.origin,
     context,
     model: model?.id ?? '',
-    key: key === '' ? PLACEHOLDER : key,
+    key: key === '' ? KEY_PLACEHOLDER : key,
     system,
     messagesName,
     contextTokens: model?.contextTokens ?? null,
@@ -84,7 +80,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           allowDeselect={false}
           w={220}
         />
-        <KeyField value={key} onChange={setKey} trialKey={trialKey} onMade={setTrialKey} />
+        <KeyField value={key} onChange={setKey} />
       </Group>
       {model !== undefined && (
         <Section title={text.settings}>
@@ -106,58 +102,6 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
 }
 
 const ownSystem = (): System => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix');
-
-interface KeyFieldProps {
-  readonly value: string;
-  readonly onChange: (key: string) => void;
-  readonly trialKey: string | null;
-  readonly onMade: (key: string) => void;
-}
-
-/** Accepts a pasted key or creates one that expires in an hour. */
-function KeyField({ value, onChange, trialKey, onMade }: KeyFieldProps) {
-  const text = useTexts(quickstartTexts);
-  const format = useFormat();
-  const nowMs = useNowMs();
-  const create = useChange('POST /account/v1/keys');
-  const make = async (): Promise<void> => {
-    const body = {
-      name: text.keyName,
-      scopes: ['calls'] as const,
-      expiresAt: new Date(nowMs + HOUR_MS).toISOString(),
-      // Limits the spend if the key is used with the balance.
-      totalSpendCapYuan: TRY_BUDGET_YUAN,
-    };
-    const made = await create.mutateAsync({ body }).catch(() => null);
-    if (made === null) return;
-    onMade(made.key);
-    onChange(made.key);
-  };
-  return (
-    <Stack gap={4}>
-      <Group align="flex-end" gap="xs">
-        <PasswordInput
-          label={text.key}
-          description={value !== '' && value === trialKey ? text.madeKey : text.keyHint}
-          placeholder={PLACEHOLDER}
-          autoComplete="off"
-          value={value}
-          onChange={({ currentTarget }) => onChange(currentTarget.value.trim())}
-          w={300}
-        />
-        <Button
-          variant="default"
-          onClick={() => void make()}
-          loading={create.isPending}
-          title={text.makeKeyHint(format.yuan(TRY_BUDGET_YUAN))}
-        >
-          {text.makeKey}
-        </Button>
-      </Group>
-      <ErrorNotice error={create.error} />
-    </Stack>
-  );
-}
 
 interface SettingsProps {
   readonly wanted: Wanted;
@@ -203,7 +147,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
           {text.trialEnds} <Anchor href="#/keys">{text.apiKeys}</Anchor>
         </Alert>
       )}
-      {client.settings(isWithoutKey ? { ...wanted, key: PLACEHOLDER } : wanted).map((setting) => (
+      {client.settings(isWithoutKey ? { ...wanted, key: KEY_PLACEHOLDER } : wanted).map((setting) => (
         <SettingView key={JSON.stringify(setting)} setting={setting} client={client.name} />
       ))}
       {checked !== null && <SmallText>{text.checked(checked.on, checked.against)}</SmallText>}

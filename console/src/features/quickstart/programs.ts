@@ -1,5 +1,6 @@
-import { POST } from './shells.ts';
-import { type Client, chatBase, messagesBase, type Operation, quoted, type Wanted } from './wanted.ts';
+import { chatBase, messagesBase, quoted } from '../../parts/calling/call-target.ts';
+import { POST } from '../../parts/calling/post.ts';
+import type { Client, Operation, Wanted } from './wanted.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 512;
 

@@ -1,4 +1,5 @@
-import type { Setting, System, Wanted } from './wanted.ts';
+import { inPowerShell, type System } from '../../parts/calling/post.ts';
+import type { Setting, Wanted } from './wanted.ts';
 
 export function homeFile(path: string, system: System): string {
   return system === 'unix' ? `~/${path}` : `%USERPROFILE%\\${path.replaceAll('/', '\\')}`;
@@ -13,33 +14,4 @@ const SET_VARIABLE: Readonly<Record<System, (name: string, value: string) => str
 
 export function keyInEnvironment(name: string, { key, system }: Wanted): Setting {
   return { file: null, code: SET_VARIABLE[system](name, key) };
-}
-
-interface Post {
-  readonly url: string;
-  /** The header in addition to `Content-Type`. */
-  readonly header: readonly [name: string, value: string];
-  readonly body: object;
-}
-
-/** Commands that post JSON and print the response. */
-export const POST: Readonly<Record<System, (post: Post) => string>> = {
-  unix: ({ url, header: [name, value], body }) => `curl -N ${url} \\
-  -H "${name}: ${value}" -H "Content-Type: application/json" \\
-  -d ${inShell(JSON.stringify(body))}`,
-  // Windows PowerShell strips quotation marks from arguments of programs, so its own cmdlet is used.
-  powershell: ({ url, header: [name, value], body }) => `Invoke-WebRequest -UseBasicParsing -Method Post -Uri ${url} \`
-  -Headers @{ ${inPowerShell(name)} = ${inPowerShell(value)} } -ContentType 'application/json' \`
-  -Body ${inPowerShell(JSON.stringify(body))} | ForEach-Object Content`,
-  cmd: ({ url, header: [name, value], body }) => `curl -N ${url} ^
-  -H "${name}: ${value}" -H "Content-Type: application/json" ^
-  -d "${JSON.stringify(body).replaceAll('"', '\\"')}"`,
-};
-
-function inShell(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-function inPowerShell(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -5,6 +5,7 @@ import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, lastDays, rangeOf } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
 import { usePlaceAction } from '../../parts/forms/use-dialog.ts';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
@@ -132,8 +133,8 @@ function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readon
   if (lastError === null) return <span>–</span>;
   return (
     <>
-      <Text size="sm" maw={320}>
-        {lastError}
+      <Text size="sm" miw={{ base: 0, sm: 200 }} maw={320}>
+        <GatewayMessage>{lastError}</GatewayMessage>
       </Text>
       <SmallText component="div">
         {lastErrorAt !== null && <Instant at={lastErrorAt} />}

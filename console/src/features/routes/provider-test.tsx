@@ -6,6 +6,7 @@ import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
@@ -75,7 +76,11 @@ function TestResult({ test }: { readonly test: ProviderTest }) {
                 <Badge color={status === 'succeeded' ? 'teal' : 'red'}>
                   {[text[status], httpStatus].filter((part) => part !== null).join(' ')}
                 </Badge>
-                {message !== null && <Text size="sm">{message}</Text>}
+                {message !== null && (
+                  <Text size="sm">
+                    <GatewayMessage>{message}</GatewayMessage>
+                  </Text>
+                )}
               </>
             ),
           },

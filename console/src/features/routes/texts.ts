@@ -69,7 +69,7 @@ export const routesTexts = pageTexts(
     figures: '统计日期',
     noRoutes: '暂无路由',
     noRoutesHint: '请在配置中添加供应商，以及指向它的模型路由。',
-    calls: '调用数',
+    calls: '调用次数',
     errorRate: '失败率',
     errorRateHint:
       '最终在此供应商失败的调用。由其他供应商成功接替的尝试不计入，见指标 faregate_provider_failures_total。',
@@ -79,7 +79,7 @@ export const routesTexts = pageTexts(
     providerModel: '供应商端模型',
     priority: '优先级 / 权重',
     lastError: '最近错误',
-    triedAgain: '下次重试',
+    triedAgain: '下次尝试',
     credential: '凭据',
     closed: '正常',
     open: '已熔断',

@@ -21,11 +21,11 @@ import { useTexts } from '../../text/language.tsx';
 import { Completeness, MeasurePicker } from './controls.tsx';
 import { ownUsageTexts } from './own-texts.ts';
 import { usePartOf } from './part-of.ts';
-import { usageTexts } from './texts.ts';
+import { isOfCallers, usageTexts } from './texts.ts';
 import { usagePlaceOf } from './usage-place.ts';
 import { UsageShares } from './usage-shares.tsx';
 
-const DIMENSIONS = ['model', 'key', 'status', 'context'] as const;
+const DIMENSIONS = ['model', 'key', 'status', 'context', 'endUser', 'program', 'tag'] as const;
 
 export function UsagePage() {
   const text = useTexts(ownUsageTexts);
@@ -78,7 +78,10 @@ function Usage({ today }: { readonly today: string }) {
       {query.keyId !== undefined && <OnlyKey keyId={query.keyId} onRemove={() => change({ keyId: null })} />}
       <ReadState read={usage} />
       {usage.data !== undefined && groups.length === 0 && (
-        <EmptyState title={text.nothing} hint={<Anchor href="#/quickstart">{text.nothingHint}</Anchor>} />
+        <EmptyState
+          title={text.nothing}
+          hint={isOfCallers(dimension) ? words.noCallers : <Anchor href="#/quickstart">{text.nothingHint}</Anchor>}
+        />
       )}
       {groups.length > 0 && (
         <Stack>
@@ -95,7 +98,7 @@ function Usage({ today }: { readonly today: string }) {
           <Section title={text.shares}>
             <UsageShares groups={groups} measure={measure} partOf={partOf} label={text.sharesLabel} />
           </Section>
-          <Section title={text.figures}>
+          <Section title={text.figures} lead={dimension === 'tag' ? words.countsForEachTag : undefined}>
             <Figures groups={groups} partOf={partOf} />
           </Section>
           {usage.data?.isCut && <Alert color="yellow">{text.cut}</Alert>}

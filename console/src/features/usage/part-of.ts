@@ -8,7 +8,7 @@ import { type Dimension, usageTexts } from './texts.ts';
 
 /** Returns the id and the label of a group in a dimension. */
 export function usePartOf(dimension: Dimension): PartOf {
-  const { unknownKey, noGroup } = useTexts(usageTexts);
+  const { unknownKey, noGroup, otherValues } = useTexts(usageTexts);
   const common = useTexts(commonTexts);
   const statuses = useTexts(callStatusTexts);
   return useCallback(
@@ -28,10 +28,14 @@ export function usePartOf(dimension: Dimension): PartOf {
           return { id: group.status ?? '', name: ownValue(statuses, group.status ?? '') ?? group.status ?? '–' };
         case 'context':
           return { id: group.context ?? '', name: group.context === 'coding' ? common.coding : common.balance };
+        case 'endUser':
+        case 'program':
+        case 'tag':
+          return { id: group[dimension] ?? '', name: group[dimension] ?? otherValues };
         default:
           return { id: group[dimension] ?? '', name: group[dimension] ?? '–' };
       }
     },
-    [dimension, unknownKey, noGroup, common, statuses],
+    [dimension, unknownKey, noGroup, otherValues, common, statuses],
   );
 }

@@ -8,6 +8,10 @@ export const usageTexts = pageTexts(
     tokens: 'Tokens',
     unknownKey: 'unknown key',
     noGroup: 'no group',
+    otherValues: 'all others',
+    countsForEachTag: 'A call with several tags counts for each of them.',
+    noCallers:
+      'Only calls with this fact are counted here. Owners decide in the settings of the account what is recorded.',
     completeUntil: (at: string) => `Includes calls that ended before ${at}.`,
     summing: 'Older calls are still being aggregated.',
     dimensions: {
@@ -20,15 +24,21 @@ export const usageTexts = pageTexts(
       day: 'Day',
       status: 'Status',
       context: 'Paid by',
+      endUser: 'End user',
+      program: 'Program',
+      tag: 'Tag',
     },
   },
   {
     by: '分组方式',
     measure: '指标',
     calls: '调用次数',
-    tokens: 'Token',
+    tokens: 'token',
     unknownKey: '未知密钥',
     noGroup: '无分组',
+    otherValues: '其余全部',
+    countsForEachTag: '带多个标签的调用会分别计入每个标签。',
+    noCallers: '此处仅统计带有该信息的调用。记录哪些信息由所有者在账户设置中决定。',
     completeUntil: (at: string) => `已统计 ${at} 之前结束的调用。`,
     summing: '较早的调用仍在汇总中。',
     dimensions: {
@@ -41,6 +51,9 @@ export const usageTexts = pageTexts(
       day: '日期',
       status: '状态',
       context: '付费方式',
+      endUser: '终端用户',
+      program: '客户端程序',
+      tag: '标签',
     },
   },
 );
@@ -55,8 +68,15 @@ export const GROUPINGS = [
   'account',
   'day',
   'status',
+  'endUser',
+  'program',
+  'tag',
 ] as const satisfies readonly Dimension[];
 export type Grouping = (typeof GROUPINGS)[number];
+
+/** Whether callers choose the values of the dimension. The sums then include only calls that have one. */
+export const isOfCallers = (by: Dimension): by is 'endUser' | 'program' | 'tag' =>
+  by === 'endUser' || by === 'program' || by === 'tag';
 
 /** The `groupBy` of a grouping. A route is a model at a provider. */
 export const dimensionsOf = (by: Grouping): string => (by === 'route' ? 'model,provider' : by);

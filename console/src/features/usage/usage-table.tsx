@@ -43,8 +43,12 @@ export function UsageTable({ asked, by }: UsageTableProps) {
     : by === 'day'
       ? list.items.toReversed()
       : list.items;
+  const order = isOrdered ? text.ordered : text.unordered;
   return (
-    <Section title={text.table} lead={by === 'day' ? undefined : isOrdered ? text.ordered : text.unordered}>
+    <Section
+      title={text.table}
+      lead={by === 'day' ? undefined : [order, ...(by === 'tag' ? [words.countsForEachTag] : [])].join(' ')}
+    >
       <ListTable<UsageGroup>
         label={text.table}
         list={{ ...list, items }}

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core';
+import { Anchor, Box, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { User } from '../../api/types.ts';
@@ -46,10 +46,14 @@ export function UsersTab() {
           ? '–'
           : memberships.map(({ accountId, accountName, role }) => (
               <div key={accountId}>
-                <Anchor size="sm" href={hashOf(`/operator/accounts/${accountId}`, { tab: 'people' })}>
+                <Anchor
+                  size="sm"
+                  underline="always"
+                  href={hashOf(`/operator/accounts/${accountId}`, { tab: 'people' })}
+                >
                   {accountName}
                 </Anchor>{' '}
-                ({text[role]})
+                {text.noted('', text[role])}
               </div>
             )),
     },
@@ -59,12 +63,14 @@ export function UsersTab() {
     <Section title={text.users} actions={mayOperate && <Button onClick={open}>{text.create}</Button>}>
       <Stack>
         <Group align="flex-end">
-          <FilterText
-            label={text.search}
-            placeholder={text.searchHint}
-            name="search"
-            onChange={(entered) => setQuery({ search: entered, operators: null })}
-          />
+          <Box flex="1 1 260px" maw={360}>
+            <FilterText
+              label={text.search}
+              placeholder={text.searchHint}
+              name="search"
+              onChange={(entered) => setQuery({ search: entered, operators: null })}
+            />
+          </Box>
           <Switch
             label={text.operatorsOnly}
             checked={search === '' && operators === 'true'}

@@ -35,7 +35,7 @@ export const vouchersTexts = pageTexts(
   {
     lead: '兑换码为兑换它的账户充值或开通一个套餐周期，每个码仅可使用一次。兑换码按批次生成。',
     create: '创建批次',
-    none: '还没有批次',
+    none: '暂无批次',
     noneHint: '创建后，兑换码仅显示一次，可保存为 CSV。',
     search: '批次名称',
     noMatch: '没有该名称的批次',
@@ -50,7 +50,7 @@ export const vouchersTexts = pageTexts(
     statuses: { open: '可兑换', used: '已全部兑换', expired: '已过期', canceled: '已作废' },
     redemptions: '兑换记录',
     redemptionsOf: (name: string) => `${name} 的兑换记录`,
-    noRedemptions: '还没有兑换记录',
+    noRedemptions: '暂无兑换记录',
     codeEnd: '兑换码尾号',
     at: '时间',
     cancel: '作废',

@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useChange, useList } from '../../api/queries.ts';
 import type { WebhookDelivery, WebhookEndpoint } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -80,7 +81,9 @@ function LastResponse({ delivery: { lastStatus, lastError } }: { readonly delive
   if (lastStatus === null && lastError === null) return '–';
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {[lastStatus, lastError].filter((each) => each !== null).join(' · ')}
+      {lastStatus}
+      {lastStatus !== null && lastError !== null && ' · '}
+      {lastError !== null && <GatewayMessage>{lastError}</GatewayMessage>}
     </Text>
   );
 }

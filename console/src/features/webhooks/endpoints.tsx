@@ -59,7 +59,7 @@ export function Endpoints({ lead }: { readonly lead: string }) {
               : []),
             {
               header: text.events,
-              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(', ') ?? text.all,
+              cell: ({ events }) => events?.map((event) => text.eventNames[event]).join(text.comma) ?? text.all,
             },
             { header: text.state, cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
             { header: text.createdAt, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },

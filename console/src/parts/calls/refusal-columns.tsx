@@ -2,6 +2,7 @@ import { Badge, Code, Text } from '@mantine/core';
 import type { OwnRefusal, Refusal } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
 import { Instant } from '../figures.tsx';
+import { GatewayMessage } from '../gateway-message.tsx';
 import type { Column } from '../list-table.tsx';
 import { SmallText } from '../small.ts';
 import { TwoLines } from '../two-lines.tsx';
@@ -35,8 +36,8 @@ export function useRefusalColumns<Item extends Refusal | OwnRefusal>(
       header: text.message,
       cell: ({ message, model }) => (
         <>
-          <Text size="sm" maw={420}>
-            {message ?? '–'}
+          <Text size="sm" miw={{ base: 0, sm: 260 }} maw={420}>
+            {message === null ? '–' : <GatewayMessage>{message}</GatewayMessage>}
           </Text>
           {model !== null && <SmallText>{model}</SmallText>}
         </>

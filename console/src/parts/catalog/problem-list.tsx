@@ -2,6 +2,7 @@ import { Alert, Anchor, List, Text } from '@mantine/core';
 import { AlertIcon } from '@primer/octicons-react';
 import type { CheckedCatalog } from '../../api/types.ts';
 import { useTexts } from '../../text/language.tsx';
+import { GatewayMessage } from '../gateway-message.tsx';
 import { catalogTexts } from './texts.ts';
 
 interface ProblemListProps {
@@ -27,7 +28,8 @@ export function ProblemList({ problems, onLine }: ProblemListProps) {
               </>
             )}
             <Text span size="sm" style={{ overflowWrap: 'anywhere' }}>
-              {key === '' ? message : `${key}${text.colon}${message}`}
+              {key !== '' && `${key}${text.colon}`}
+              <GatewayMessage>{message}</GatewayMessage>
             </Text>
           </List.Item>
         ))}

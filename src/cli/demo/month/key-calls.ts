@@ -34,6 +34,7 @@ export function callsOf(key: KnownKey, scene: Scene): CallOutcome[] {
 const MS_A_TOKEN = 11;
 const PLAIN = {
   failedRoutes: [],
+  attempts: [],
   translation: null,
   priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
   isTokenLimited: false,
@@ -79,6 +80,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     route,
     session: null,
     claim: null,
+    caller: null,
     ...PLAIN,
   };
   const end = {

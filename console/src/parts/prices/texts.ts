@@ -1,12 +1,13 @@
-import { pageTexts } from '../../parts/texts.ts';
 import { counted } from '../../text/counted.ts';
+import { pageTexts } from '../texts.ts';
 
-export const modelsTexts = pageTexts(
+export const priceTexts = pageTexts(
   {
-    lead: 'Available models. Prices are in yuan per million tokens unless stated otherwise.',
     searchHint: 'a name or an operation',
     factor: (percent: string) => `Your account pays ${percent} of the list price. The prices below include it.`,
     listPrice: (price: string) => `list ${price}`,
+    try: 'Try',
+    tryModel: (model: string) => `Try ${model}`,
     inPlan: 'in your Coding Plan',
     aliases: (names: string) => `also ${names}`,
     context: 'Context',
@@ -62,10 +63,11 @@ export const modelsTexts = pageTexts(
     times: (factor: string) => `× ${factor}`,
   },
   {
-    lead: '可以调用的模型。未注明时，价格单位为元 / 百万 token。',
     searchHint: '名称或操作',
     factor: (percent: string) => `您的账户按标价的 ${percent} 付费，下方为您的实际价格。`,
     listPrice: (price: string) => `标价 ${price}`,
+    try: '试用',
+    tryModel: (model: string) => `试用 ${model}`,
     inPlan: '包含在您的编码套餐中',
     aliases: (names: string) => `别名 ${names}`,
     context: '上下文长度',

@@ -1,15 +1,15 @@
 import { Box, Group, Stack, Text } from '@mantine/core';
 import type { OwnModel } from '../../api/types.ts';
-import { useNowMs } from '../../parts/figures.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { useNowMs } from '../figures.tsx';
 import { DAY_MINUTES, minuteIn, partsOfDay, writeRange } from './price-lines.ts';
-import { modelsTexts } from './texts.ts';
+import { priceTexts } from './texts.ts';
 
 const HOURS = [0, 6, 12, 18, 24] as const;
 
 /** A day in the model's time zone with its peak hours and the current time. */
 export function PeakHours({ timeOfDay }: { readonly timeOfDay: NonNullable<OwnModel['timeOfDay']> }) {
-  const text = useTexts(modelsTexts);
+  const text = useTexts(priceTexts);
   const { timezone, peakHours } = timeOfDay;
   const nowMinute = minuteIn(timezone, useNowMs());
   const ranges = peakHours.map(writeRange).join(', ');

@@ -1,0 +1,56 @@
+import { pageTexts } from '../../parts/texts.ts';
+
+export const attemptTexts = pageTexts(
+  {
+    reasons: {
+      connection: 'There was no connection to the provider. Nothing was sent.',
+      queue: 'No connection to the provider was free in time. Nothing was sent.',
+      refused: 'The provider answered with an error.',
+      account: 'The provider refused the account of this gateway.',
+      timeout: 'The provider did not respond in time, or stopped sending.',
+      interrupted: 'The connection to the provider broke off.',
+      unusable: 'The response of the provider could not be read or billed.',
+    },
+    no: 'No.',
+    credential: 'Credential',
+    result: 'Result',
+    answered: 'answered',
+    failures: {
+      connection: 'no connection',
+      queue: 'no free connection',
+      refused: 'error',
+      account: 'account refused',
+      timeout: 'timeout',
+      interrupted: 'broken off',
+      unusable: 'unusable response',
+    },
+    words: 'Message',
+    onlyOperators: 'Shown to operators only',
+  },
+  {
+    reasons: {
+      connection: '无法连接供应商，没有发送任何内容。',
+      queue: '没有及时等到空闲的供应商连接，没有发送任何内容。',
+      refused: '供应商返回了错误。',
+      account: '供应商拒绝了本网关的账户。',
+      timeout: '供应商未及时响应或中途停止发送。',
+      interrupted: '与供应商的连接中断。',
+      unusable: '供应商的响应无法读取或计费。',
+    },
+    no: '序号',
+    credential: '凭据',
+    result: '结果',
+    answered: '已响应',
+    failures: {
+      connection: '无法连接',
+      queue: '无空闲连接',
+      refused: '错误',
+      account: '账户被拒绝',
+      timeout: '超时',
+      interrupted: '连接中断',
+      unusable: '响应不可用',
+    },
+    words: '消息',
+    onlyOperators: '仅管理员可见',
+  },
+);

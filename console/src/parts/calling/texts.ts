@@ -1,0 +1,87 @@
+import { counted } from '../../text/counted.ts';
+import { pageTexts } from '../texts.ts';
+
+export const callingTexts = pageTexts(
+  {
+    key: 'API key',
+    keyHint: 'It stays in this page. Without a key, the settings contain a placeholder.',
+    makeKey: 'Create a trial key',
+    makeKeyHint: (budget: string) => `Valid for an hour, limited to ${budget}.`,
+    madeKey: 'A trial key is in use. It expires in an hour.',
+    needsKey: 'Paste a key above or create a trial key.',
+    cost: 'Cost:',
+    counting: 'Calculating…',
+    notSeen: 'You cannot see this call: the key belongs to another account or user.',
+    noText: 'No text was returned. The model may have used all tokens for reasoning.',
+    costLine: (input: string, output: string, charge: string) =>
+      `${counted(input, 'token')} in, ${output} out: ${charge}`,
+    onPlan: (input: string, output: string) => `${counted(input, 'token')} in, ${output} out, on the Coding Plan`,
+    toCall: 'Call details',
+    stopped: 'Stopped. Usage until then is charged.',
+    endedEarly: 'The connection was lost before the response ended. Usage until then is charged.',
+    keyName: 'Console trial',
+    response: 'Response',
+    send: 'Send',
+    failed: 'The call failed',
+    notReached: 'The gateway did not respond. Check the connection and send again.',
+    advice: {
+      balance:
+        'The balance does not cover what this call could cost. Redeem a voucher, ask for a top-up, or set a lower output limit.',
+      plan: 'The Coding Plan does not allow this call now. Choose the balance, or see when the plan does.',
+      keyBudget: 'A budget of this key is used up. Use another key, or create a trial key.',
+      memberBudget: 'Your own budget is used up. An owner of the account can raise it.',
+      dailyCap: 'The account has reached its daily cap. An owner of the account or an operator can raise it.',
+      key: 'The key is not valid. Use another key, or create a trial key.',
+      model: 'This key or this account may not use the model here. Choose another model or another key.',
+      size: 'The conversation is too large. Begin a new one, or leave out images.',
+      wait: 'Wait a moment, then send again.',
+      provider: 'The provider of this model has a problem. Send again later, or choose another model.',
+    },
+    pages: {
+      balance: 'Vouchers',
+      plan: 'Coding Plan',
+      keyBudget: 'API keys',
+      key: 'API keys',
+      model: 'Models and keys',
+    } as {
+      readonly [advice: string]: string;
+    },
+  },
+  {
+    key: 'API 密钥',
+    keyHint: '仅保留在本页面。未填写时，配置中使用占位符。',
+    makeKey: '创建试用密钥',
+    makeKeyHint: (budget: string) => `有效期 1 小时，最多消费 ${budget}。`,
+    madeKey: '正在使用试用密钥，1 小时后失效。',
+    needsKey: '请在上方粘贴密钥，或创建试用密钥。',
+    cost: '扣费：',
+    counting: '正在计量…',
+    notSeen: '您看不到这次调用：所用密钥属于其他账户或成员。',
+    noText: '没有收到文本。模型可能把 token 都用于推理了。',
+    costLine: (input: string, output: string, charge: string) => `输入 ${input} token，输出 ${output} token：${charge}`,
+    onPlan: (input: string, output: string) => `输入 ${input} token，输出 ${output} token，计入编码套餐`,
+    toCall: '查看调用详情',
+    stopped: '已停止。此前的用量照常扣费。',
+    endedEarly: '响应提前结束：连接在响应完成之前中断。此前的用量照常扣费。',
+    keyName: '控制台试用',
+    response: '响应',
+    send: '发送',
+    failed: '调用失败',
+    notReached: '网关没有响应。请检查网络连接后重新发送。',
+    advice: {
+      balance: '余额不足以支付本次调用可能的扣费。请兑换兑换码、联系管理员充值，或降低输出上限。',
+      plan: '编码套餐目前不允许本次调用。请改用余额，或查看套餐何时恢复。',
+      keyBudget: '该密钥的预算已用完。请使用其他密钥，或创建试用密钥。',
+      memberBudget: '您的预算已用完。账户所有者可以提高预算。',
+      dailyCap: '账户已达到每日上限。账户所有者或管理员可以提高上限。',
+      key: '密钥无效。请使用其他密钥，或创建试用密钥。',
+      model: '该密钥或账户不能在此使用该模型。请选择其他模型或密钥。',
+      size: '对话过大。请开始新对话，或去掉图片。',
+      wait: '请稍候再发送。',
+      provider: '该模型的供应商出现问题。请稍后再发送，或选择其他模型。',
+    },
+    pages: { balance: '兑换码', plan: '编码套餐', keyBudget: 'API 密钥', key: 'API 密钥', model: '模型与密钥' } as {
+      readonly [advice: string]: string;
+    },
+  },
+);
