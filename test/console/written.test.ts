@@ -68,7 +68,10 @@ describe('a figure', () => {
       '−3.33%',
       '1,234.6%',
     ]);
-    assert.deepEqual([7, 1_234, 61_250].map(duration), ['7 ms', '1.23 secs', '61.3 secs']);
+    assert.deepEqual(
+      [7, 1_234, 61_250].map((ms) => duration(ms)),
+      ['7 ms', '1.23 s', '61.3 s'],
+    );
     assert.equal(bytes(1_500_000), '1.43 MB');
   });
 });

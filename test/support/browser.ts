@@ -91,6 +91,13 @@ export interface OpenConsole extends AsyncDisposable {
   assertAccessible(): Promise<void>;
 }
 
+/** Chooses an action in the menu of a row. */
+export async function chooseAction(row: Locator | Page, action: string): Promise<void> {
+  await row.getByRole('button', { name: /^Actions for/ }).click();
+  const page = 'page' in row ? row.page() : row;
+  await page.getByRole('menuitem', { name: action, exact: true }).click();
+}
+
 /** Opens the console in a new browser context. */
 export async function openConsole(
   { url }: Pick<TestGateway, 'url'>,

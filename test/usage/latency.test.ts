@@ -38,7 +38,7 @@ const anyEnd: fc.Arbitrary<Ended> = fc.record({
   startsMs: fc.integer({ min: 0, max: 3 * HOUR_MS }),
   replacedMs: fc.option(fc.integer({ min: 0, max: 20_000 })),
   firstByteMs: fc.integer({ min: 0, max: 30_000 }),
-  restMs: fc.integer({ min: 0, max: 900_000 }),
+  restMs: fc.oneof(fc.integer({ min: 0, max: 900_000 }), fc.integer({ min: 0, max: 200 })),
   outputTokens: fc.integer({ min: 0, max: 5_000 }),
 });
 
@@ -106,7 +106,7 @@ function expectedOf(ends: readonly Ended[]): LatencySums[] {
     if (end.kind === 'rejected') sums.refused++;
     if (end.kind === 'succeeded') sums.durations[bucketOf(end.firstByteMs + end.restMs)]! += 1;
     if (!isFailed(end)) sums.firstBytes[bucketOf(end.firstByteMs)]! += 1;
-    if (end.kind === 'succeeded' && end.isStream && end.outputTokens > 0) {
+    if (end.kind === 'succeeded' && end.isStream && end.outputTokens > 0 && end.restMs >= 100) {
       sums.outputTokens += end.outputTokens;
       sums.generationMs += end.restMs;
     }

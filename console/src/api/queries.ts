@@ -88,6 +88,7 @@ export function useList<Name extends ListName>(name: Name, input: InputOf<Name>,
     isFetching: query.isFetching,
     error: query.error,
     hasMore: query.hasNextPage,
+    pages: query.data?.pages.length ?? 0,
     loadMore: () => void query.fetchNextPage(),
     retry: () => void query.refetch(),
   };

@@ -690,6 +690,13 @@ export interface Endpoints {
     body: null;
     response: { readonly data: readonly (Call | CallInFlight)[]; readonly nextCursor: string | null } | { readonly data: readonly Call[]; readonly refusals: readonly Refusal[]; readonly nextCursor: null };
   };
+  /** Count the calls of the last hour by the minute in which they started. */
+  'GET /admin/v1/calls/minutes': {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    body: null;
+    response: { readonly data: readonly { readonly minute: Instant; readonly calls: number }[] };
+  };
   /** Read a call. */
   'GET /admin/v1/calls/{id}': {
     path: { readonly id: string };

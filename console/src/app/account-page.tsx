@@ -1,4 +1,4 @@
-import { Anchor, Group, Tabs } from '@mantine/core';
+import { Anchor, Button, Group, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../api/queries.ts';
 import type { Account } from '../api/types.ts';
@@ -11,9 +11,10 @@ import { PlanTab } from '../features/plan/operator.tsx';
 import type { PageProps } from '../layout/console-page.ts';
 import { AccountStatus } from '../parts/account-status.tsx';
 import { CopyText } from '../parts/copy.tsx';
-import { hashOf, usePlaceQuery } from '../parts/location.ts';
+import { DIALOG, hashOf, usePlaceQuery } from '../parts/location.ts';
 import { ErrorNotice, ReadState } from '../parts/notices.tsx';
 import { Page } from '../parts/page.tsx';
+import { useMayOperate } from '../session/may-operate.ts';
 import { useTexts } from '../text/language.tsx';
 import { accountTexts } from './account-texts.ts';
 
@@ -32,6 +33,7 @@ export function AccountPage({ id }: PageProps) {
   const text = useTexts(accountTexts);
   const [query, setQuery] = usePlaceQuery();
   const read = useRead('GET /admin/v1/accounts/{id}', { path: { id } }, { isLive: true });
+  const mayOperate = useMayOperate();
   const account = read.data;
   if (account === undefined) return <ReadState read={read} />;
   const tab = query.tab !== undefined && Object.hasOwn(TABS, query.tab) ? (query.tab as TabName) : 'summary';
@@ -50,6 +52,9 @@ export function AccountPage({ id }: PageProps) {
           <Anchor href={hashOf('/operator/usage', { accountId: id })}>{text.usage}</Anchor>
           <Anchor href={hashOf('/operator/changes', { accountId: id })}>{text.changes}</Anchor>
           <Anchor href={hashOf('/operator/accounts')}>{text.all}</Anchor>
+          {mayOperate && tab !== 'money' && (
+            <Button onClick={() => setQuery({ tab: 'money', [DIALOG]: 'top-up' })}>{text.topUp}</Button>
+          )}
         </Group>
       }
     >

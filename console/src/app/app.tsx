@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { type AccountChoice, useAccountChoice } from '../api/account-choice.ts';
+import { useAccountChoice } from '../api/account-choice.ts';
 import { ForgotPage } from '../features/entrance/forgot-page.tsx';
 import { FORGOT_PATH, SignInPage } from '../features/entrance/sign-in-page.tsx';
 import { WelcomePage } from '../features/entrance/welcome-page.tsx';
-import type { ConsolePage } from '../layout/console-page.ts';
+import { mayOpen } from '../layout/page-for.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
+import type { PaletteDialogProps } from '../layout/palette-button.tsx';
 import { Shell } from '../layout/shell.tsx';
 import { loadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
@@ -14,6 +15,9 @@ import { PageTitle } from '../parts/page.tsx';
 import { SESSION_ENDED, SESSION_KEY, SessionProvider, useSession, useSessionRead } from '../session/session.tsx';
 import { defineTexts, useLanguage, useTexts } from '../text/language.tsx';
 import { findPage, PAGES } from './pages.ts';
+
+// The first page needs neither the palette nor its commands.
+const palette = loadedLater<PaletteDialogProps>(async () => (await import('./command-palette.tsx')).CommandPalette);
 
 const texts = defineTexts(
   {
@@ -73,10 +77,11 @@ function CurrentPage() {
   }, [isElsewhere, choice.accountId, operatorRole]);
   if (isElsewhere) return <Loading />;
   const found = findPage(path);
-  if (found === null || !mayOpen(found.page, choice, operatorRole !== null)) {
+  const viewer = { hasAccount: choice.accountId !== null, isOwner: choice.role === 'owner', operatorRole };
+  if (found === null || !mayOpen(found.page.for, viewer)) {
     const isAlone = choice.accountId === null && operatorRole === null;
     return (
-      <Shell pages={PAGES} current={null}>
+      <Shell pages={PAGES} palette={palette} current={null}>
         {isAlone ? (
           <EmptyState title={text.noAccount} hint={text.noAccountHint} />
         ) : (
@@ -87,7 +92,7 @@ function CurrentPage() {
   }
   const { page, id } = found;
   return (
-    <Shell pages={PAGES} current={page}>
+    <Shell pages={PAGES} palette={palette} current={page}>
       <PageFrame key={`${choice.accountId} ${path}`}>
         <PageTitle value={page.title[language]}>
           <page.code.Component id={id} />
@@ -95,17 +100,4 @@ function CurrentPage() {
       </PageFrame>
     </Shell>
   );
-}
-
-function mayOpen(page: ConsolePage, { accountId, role }: AccountChoice, isOperator: boolean): boolean {
-  switch (page.for) {
-    case 'anyone':
-      return true;
-    case 'member':
-      return accountId !== null;
-    case 'owner':
-      return role === 'owner';
-    case 'operator':
-      return isOperator;
-  }
 }

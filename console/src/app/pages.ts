@@ -30,7 +30,8 @@ import {
   WebhookIcon,
 } from '@primer/octicons-react';
 import type { FunctionComponent } from 'react';
-import type { ConsolePage, MenuGroup, PageFor, PageProps } from '../layout/console-page.ts';
+import type { ConsolePage, MenuGroup, PageProps } from '../layout/console-page.ts';
+import type { PageFor } from '../layout/page-for.ts';
 import { loadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
 

@@ -1,9 +1,7 @@
 import type { Icon } from '@primer/octicons-react';
 import type { LoadedLater } from '../parts/loaded-later.tsx';
 import type { Language } from '../text/language.tsx';
-
-/** The audience of a page: members and owners of an account, its owners, operators and auditors, or everyone. */
-export type PageFor = 'member' | 'owner' | 'operator' | 'anyone';
+import type { PageFor } from './page-for.ts';
 
 /** The groups of the menu in order; groups of the account come first. */
 export const MENU_GROUPS = ['calling', 'money', 'account', 'watch', 'accounts', 'catalog', 'gateway'] as const;

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { PersonIcon } from '@primer/octicons-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Announcements } from '../parts/announcements.tsx';
+import type { LoadedLater } from '../parts/loaded-later.tsx';
 import { goTo, usePlace } from '../parts/location.ts';
 import { DimmedText } from '../parts/small.ts';
 import { SupportLine } from '../parts/support-line.tsx';
@@ -11,7 +12,9 @@ import { useSession } from '../session/session.tsx';
 import { defineTexts, useTexts } from '../text/language.tsx';
 import { useTimezone } from '../text/timezone.tsx';
 import { type MenuProps, PageMenu } from './page-menu.tsx';
+import { PaletteButton, type PaletteDialogProps } from './palette-button.tsx';
 import { LanguageMenu, Logo, ThemeButton, TimezoneItems } from './preferences.tsx';
+import { useScrollOfEntries } from './use-scroll.ts';
 
 const texts = defineTexts(
   {
@@ -34,7 +37,12 @@ const texts = defineTexts(
   },
 );
 
-export function Shell({ children, ...menu }: MenuProps & { readonly children: ReactNode }) {
+interface ShellProps extends MenuProps {
+  readonly palette: LoadedLater<PaletteDialogProps>;
+  readonly children: ReactNode;
+}
+
+export function Shell({ palette, children, ...menu }: ShellProps) {
   const text = useTexts(texts);
   const { path } = usePlace();
   const { announcements } = useSession();
@@ -42,6 +50,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [path, close]);
   useFocusOfPage(path);
+  useScrollOfEntries();
   const isPhone = useIsPhone();
   return (
     <AppShell
@@ -66,6 +75,7 @@ export function Shell({ children, ...menu }: MenuProps & { readonly children: Re
             <Logo />
           </Group>
           <Group gap={4} wrap="nowrap">
+            <PaletteButton palette={palette} />
             <LanguageMenu />
             <ThemeButton />
             <PersonMenu />

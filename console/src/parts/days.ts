@@ -27,6 +27,11 @@ export function lastDays(count: number, today: string): DateRange {
   return { from: dayOfUtc(Date.parse(`${today}T00:00:00Z`) - (count - 1) * DAY_MS), to: today };
 }
 
+/** The range in the page address; invalid and missing days are those of `first`. */
+export function rangeOf(query: { readonly from?: string; readonly to?: string }, first: DateRange): DateRange {
+  return { from: isDay(query.from) ? query.from : first.from, to: isDay(query.to) ? query.to : first.to };
+}
+
 export function dayIn(timezone: string, ms: number): string {
   return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone: timezone }).format(ms);
 }

@@ -44,9 +44,11 @@ interface TileProps {
   readonly label: string;
   readonly children: ReactNode;
   readonly detail?: ReactNode;
+  /** The same figure over time. */
+  readonly trend?: ReactNode;
 }
 
-export function Tile({ label, children, detail }: TileProps) {
+export function Tile({ label, children, detail, trend }: TileProps) {
   return (
     <Card withBorder padding="md">
       <DimmedText>{label}</DimmedText>
@@ -54,6 +56,7 @@ export function Tile({ label, children, detail }: TileProps) {
         {children}
       </Text>
       {detail !== undefined && <DimmedText component="div">{detail}</DimmedText>}
+      {trend !== undefined && <div style={{ marginTop: 'auto', paddingTop: 8 }}>{trend}</div>}
     </Card>
   );
 }

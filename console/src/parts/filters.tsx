@@ -119,6 +119,18 @@ function FilterInstant(props: FilterProps) {
 /** Filters are stored in the page address, which must not contain keys. */
 export const looksSecret = (text: string): boolean => /\bsk-/.test(text);
 
+/** A text that filters a list while the user types. It is in the page address, unless it looks like a key. */
+export function usePlaceSearch(): [text: string, enter: (text: string) => void] {
+  const [{ search = '' }, change] = usePlaceQuery();
+  const [secret, setSecret] = useState('');
+  const enter = (text: string): void => {
+    const isSecret = looksSecret(text);
+    setSecret(isSecret ? text : '');
+    change({ search: isSecret ? null : text });
+  };
+  return [secret === '' ? search : secret, enter];
+}
+
 interface DraftInputProps extends FilterProps {
   readonly type: string;
   readonly description?: string | undefined;

@@ -1,7 +1,8 @@
 import { Button, Card, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useTexts } from '../text/language.tsx';
+import { LIST_PAGES, usePlaceQuery } from './location.ts';
 import { EmptyState, ErrorNotice, Loading } from './notices.tsx';
 import { DimmedText } from './small.ts';
 import { commonTexts } from './texts.ts';
@@ -111,6 +112,8 @@ export interface ReadList<Item> {
   readonly isFetching: boolean;
   readonly error: Error | null;
   readonly hasMore: boolean;
+  /** The number of loaded pages. */
+  readonly pages: number;
   loadMore(): void;
   retry(): void;
 }
@@ -118,12 +121,18 @@ export interface ReadList<Item> {
 interface ListTableProps<Item> extends TableProps<Item> {
   readonly list: ReadList<Item>;
   readonly empty?: ReactNode;
+  /** Whether the page address has the number of loaded pages. At most one list of a page. */
+  readonly isInPlace?: boolean;
 }
+
+/** A reload of the page loads as many pages again. */
+const PAGES_MAX = 20;
 
 /** A paginated list with its loading, empty and error states. */
 export function ListTable<Item>(props: ListTableProps<Item> & WithIds<Item>) {
-  const { list, empty, ...table }: ListTableProps<Item> = props;
+  const { list, empty, isInPlace = false, ...table }: ListTableProps<Item> = props;
   const text = useTexts(commonTexts);
+  const loadMore = usePages(list, isInPlace);
   if (list.isLoading) return <Loading />;
   return (
     <Stack gap="sm">
@@ -135,11 +144,27 @@ export function ListTable<Item>(props: ListTableProps<Item> & WithIds<Item>) {
       )}
       {list.hasMore && (
         <Group justify="center">
-          <Button variant="default" onClick={list.loadMore} loading={list.isFetching}>
+          <Button variant="default" onClick={loadMore} loading={list.isFetching}>
             {text.loadMore}
           </Button>
         </Group>
       )}
     </Stack>
   );
+}
+
+/** Loads the pages that the address asks for. Returns a function that loads one more. */
+function usePages(list: ReadList<unknown>, isInPlace: boolean): () => void {
+  const [query, change] = usePlaceQuery();
+  const { pages, hasMore, isFetching, error, loadMore } = list;
+  const wanted = isInPlace ? Math.min(Number(query[LIST_PAGES]) || 1, PAGES_MAX) : 1;
+  const isMissing = pages > 0 && pages < wanted && hasMore && !isFetching && error === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the function differs on each render
+  useEffect(() => {
+    if (isMissing) loadMore();
+  }, [isMissing, pages]);
+  return () => {
+    loadMore();
+    if (isInPlace) change({ [LIST_PAGES]: String(pages + 1) });
+  };
 }

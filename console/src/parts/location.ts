@@ -27,21 +27,35 @@ export function hashOf(path: string, query: Parameters = {}): string {
   return `#${withQuery(path, query)}`;
 }
 
-/** Navigates to a location. `isReplaced` replaces the current history entry. */
+/** Navigates to a location. `isReplaced` replaces the current history entry and keeps its scroll position. */
 export function goTo(hash: string, isReplaced = false): void {
   if (!isReplaced) window.location.hash = hash;
   else {
-    window.history.replaceState(null, '', hash);
+    window.history.replaceState(window.history.state, '', hash);
     window.dispatchEvent(new HashChangeEvent('hashchange'));
   }
 }
 
-/** The query of the location, and a function that changes some parameters without a history entry. */
+/** Query parameters of a page: the open dialog and its subject, and the number of loaded pages of the list. */
+export const DIALOG = 'do';
+export const DIALOG_OF = 'of';
+export const LIST_PAGES = 'pages';
+
+/**
+ * The query of the location, and a function that changes some parameters without a history entry. A list starts again at its first page
+ * if another parameter, such as a filter, changes.
+ */
 export function usePlaceQuery() {
   const { path, query } = usePlace();
   const change = useCallback(
-    (changed: Parameters) => goTo(hashOf(path, { ...query, ...changed }), true),
-    [path, query],
+    (changed: Parameters) => {
+      const now = placeOf(window.location.hash);
+      // A dialog may close, or a filter may be applied, after the user has left the page.
+      if (now.path !== path) return;
+      const isOfSameList = DIALOG in changed || LIST_PAGES in changed;
+      goTo(hashOf(path, { ...now.query, ...(isOfSameList ? {} : { [LIST_PAGES]: null }), ...changed }), true);
+    },
+    [path],
   );
   return [query, change] as const;
 }

@@ -198,3 +198,17 @@ export function ModelPicker({ value, onChange }: IdPickerProps) {
     />
   );
 }
+
+export function ProviderPicker({ value, onChange }: IdPickerProps) {
+  const text = useTexts(texts);
+  const routes = useRead('GET /admin/v1/routes', {}).data?.data ?? [];
+  const names = [...new Set(routes.map(({ provider }) => provider))].sort();
+  return (
+    <Picker
+      label={text.onlyProvider}
+      value={value}
+      onChange={onChange}
+      choices={names.map((id) => ({ value: id, label: id }))}
+    />
+  );
+}

@@ -1,3 +1,4 @@
+import { counted } from '../text/counted.ts';
 import { defineTexts, type Texts, type Words } from '../text/language.tsx';
 
 export const commonTexts = defineTexts(
@@ -51,7 +52,7 @@ export const commonTexts = defineTexts(
     from: 'From',
     to: 'To',
     today: 'Today',
-    lastDays: (days: number) => `${days} days`,
+    lastDays: (days: number) => counted(days, 'day'),
     all: 'All',
     owner: 'Owner',
     member: 'Member',

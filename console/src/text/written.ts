@@ -15,7 +15,10 @@ export interface Format {
   day(at: string, timezone: string): string;
   /** `in 3 hours`, `2 minutes ago`, `just now`. */
   relative(at: string, nowMs: number): string;
-  duration(ms: number): string;
+  /** Hour and minute in the display time zone, for axes; `withDay` adds the day. */
+  hour(at: string, withDay: boolean): string;
+  /** In milliseconds below one second, else in seconds. `like` decides the unit of durations that are shown together. */
+  duration(ms: number, like?: number): string;
   bytes(size: number): string;
 }
 
@@ -33,6 +36,17 @@ export function formatOf(locale: string, zone: string): Format {
   const percent = once(() => new Intl.NumberFormat(locale, { style: 'percent', ...DIGITS }));
   const instant = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
+  );
+  const hour = once(() => new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: zone }));
+  const dayHour = once(
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        timeZone: zone,
+      }),
   );
   const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'always' }));
   const justNow = locale.startsWith('zh') ? '刚刚' : 'just now';
@@ -60,7 +74,14 @@ export function formatOf(locale: string, zone: string): Format {
       if (size < 2 * DAY_MS) return relative().format(Math.round(ms / HOUR_MS), 'hour');
       return relative().format(Math.round(ms / DAY_MS), 'day');
     },
-    duration: (ms) => (ms < 1000 ? milliseconds().format(ms) : seconds().format(ms / 1000)),
+    hour: (at, withDay) => (withDay ? dayHour() : hour()).format(new Date(at)),
+    // British English writes `secs`; the symbol is the same in all languages that have Latin letters.
+    duration: (ms, like = ms) =>
+      like < 1000
+        ? milliseconds().format(ms)
+        : seconds()
+            .format(ms / 1000)
+            .replace(/ secs?$/, ' s'),
     bytes: (size) => (size < 1024 * 1024 ? kilobytes().format(size / 1024) : megabytes().format(size / 1024 / 1024)),
   };
 }

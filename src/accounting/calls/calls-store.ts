@@ -13,6 +13,7 @@ import {
   selection,
   textColumn,
 } from '../../db/table.ts';
+import { firstIdAt } from '../../lib/ids.ts';
 import { type LookedThrough, type SliceTiming, UNHURRIED } from '../../lib/slices.ts';
 import type { UsageSource } from '../../protocols/metering/usage-facts.ts';
 import { byUnit, type UnitCounts, unitColumns } from '../../protocols/metering/usage-units.ts';
@@ -24,6 +25,8 @@ import { type CallFilter, createCallList, keyParameters } from './call-list-stor
 import { type CallNotes, type CallStatus, callIdOf, type FailedRoute } from './call-outcome.ts';
 
 /** This file reads call records and creates the tables of their months. `call-record-store.ts` writes the records. */
+
+const MINUTE_MS = 60_000;
 
 /** Reads usage from a record. A unit that the record does not contain is 0. */
 const UNITS = selection({
@@ -175,6 +178,23 @@ for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,
   };
 }
 
+/** Calls counted per minute at most, so that the statement stays bounded. */
+export const MINUTE_CALLS_MAX = 100_000;
+
+/**
+ * Counts ended calls by the minute in which they started. Ids sort by time, so each count is a range of calls_by_id. Calls in flight have
+ * no record yet.
+ */
+const countStarted: Statement = {
+  name: 'calls.count-started',
+  text: `select (
+  select count(*)::int from (
+    select from calls c where c.id >= m.first_id and c.id < m.next_id limit ${MINUTE_CALLS_MAX}
+  ) part
+) as calls
+from unnest($1::text[], $2::text[]) with ordinality as m (first_id, next_id, position) order by position`,
+};
+
 export type CallsStore = ReturnType<typeof createCallsStore>;
 
 export function createCallsStore(database: PartitionPool) {
@@ -203,6 +223,12 @@ export function createCallsStore(database: PartitionPool) {
     find: async (id: string): Promise<CallRecord | null> => CALLS.first(await database.query(selectCall, [id])),
     /** Whether the records of the month in which the id was created are dropped. */
     isDropped: async (id: string): Promise<boolean> => (await database.query(selectDropped, [id])).length > 0,
+    /** Counts ended calls by the minute in which they started, at most `MINUTE_CALLS_MAX` each. `minutesMs` are the starts of minutes. */
+    async countStarted(minutesMs: readonly number[]): Promise<readonly number[]> {
+      const idsAt = (shiftMs: number) => toArray(minutesMs.map((minuteMs) => firstIdAt('call', minuteMs + shiftMs)));
+      const rows = await database.query<{ calls: number }>(countStarted, [idsAt(0), idsAt(MINUTE_MS)]);
+      return rows.map(({ calls }) => calls);
+    },
     /** Builds the Bloom filters of new records, except of the pages that still take new records. */
     async summariseRequestIds(now: Date): Promise<void> {
       await database.query(summariseRequestIds);

@@ -22,6 +22,10 @@ export function routedCalls(routes: Routes<CallsStore>): CallsStore {
     // True as soon as one partition has dropped the month: each does so at its own time.
     isDropped: async (id) =>
       (await firstFound(routes, async (calls) => ((await calls.isDropped(id)) ? true : null))) ?? false,
+    async countStarted(minutesMs) {
+      const counts = await ofEachPartition(routes, (calls) => calls.countStarted(minutesMs));
+      return minutesMs.map((_, i) => counts.reduce((sum, each) => sum + each[i]!, 0));
+    },
     async summariseRequestIds(now) {
       await inEachPartition(routes, (calls) => calls.summariseRequestIds(now));
     },

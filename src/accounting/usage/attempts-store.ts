@@ -15,9 +15,11 @@ const histogram = (bucket: string): string =>
 const IS_REFUSED = `c.status = 'failed' and c.http_status between 400 and 499 and c.http_status not in (401, 402, 403, 408, 429)`;
 /** SQL: whether the attempt failed because of the route. A client that disconnects is not an error of the route. */
 const IS_ERROR = `(c.status = 'failed' or (c.status = 'aborted' and c.error_code is not null)) and not (${IS_REFUSED})`;
-const IS_WHOLE_STREAM = `c.is_stream and c.status = 'succeeded' and c.usage_source = 'observed' and c.output_tokens > 0
-      and c.first_byte_ms is not null`;
+/** Shorter streams, such as those whose tokens came in one event, have no rate. */
+const GENERATION_MIN_MS = 100;
 const TOOK_MS = `(extract(epoch from c.ended_at - c.started_at) * 1000)::int`;
+const IS_WHOLE_STREAM = `c.is_stream and c.status = 'succeeded' and c.usage_source = 'observed' and c.output_tokens > 0
+      and c.first_byte_ms is not null and ${TOOK_MS} - c.first_byte_ms >= ${GENERATION_MIN_MS}`;
 
 /** SQL: sums attempts, except of resolved calls and calls without a healthy route. An attempt starts when the previous one fails. */
 export const ADD_ATTEMPTS = `attempts as (
@@ -26,7 +28,7 @@ export const ADD_ATTEMPTS = `attempts as (
     case when c.status = 'succeeded' then width_bucket(${TOOK_MS} - b.began_ms, ${LIMITS}) end as duration,
     width_bucket(c.first_byte_ms - b.began_ms, ${LIMITS}) as first_byte,
     (case when ${IS_WHOLE_STREAM} then c.output_tokens else 0 end) as output_tokens,
-    (case when ${IS_WHOLE_STREAM} then greatest(0, ${TOOK_MS} - c.first_byte_ms) else 0 end) as generation_ms
+    (case when ${IS_WHOLE_STREAM} then ${TOOK_MS} - c.first_byte_ms else 0 end) as generation_ms
   from final_calls c
   cross join lateral (
     select case when c.failed_routes is null then 0 else (c.failed_routes -> -1 ->> 'afterMs')::int end as began_ms

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import type { AccountStore } from '../../accounting/accounts/store.ts';
-import type { CallRecord, CallsStore, OwnedBy } from '../../accounting/calls/calls-store.ts';
+import {
+  type CallRecord,
+  type CallsStore,
+  MINUTE_CALLS_MAX,
+  type OwnedBy,
+} from '../../accounting/calls/calls-store.ts';
+import { createRecentMinutes } from '../../accounting/calls/recent-minutes.ts';
 import type { RefundStore } from '../../accounting/corrections/refund-store.ts';
 import type { InFlightStore } from '../../accounting/reservations/in-flight-store.ts';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { LIST_TIMING } from '../../lib/slices.ts';
 import type { RefusalsStore } from '../../requests/refusals-store.ts';
 import { accountNamesOf } from '../accounts/account-names.ts';
@@ -13,7 +20,7 @@ import { ownedByPerson } from '../keys/keys-of-person.ts';
 import { type AdminEndpoint, adminEndpoint } from '../management/admin-endpoint.ts';
 import { notFound } from '../management/endpoint.ts';
 import { LIST_LINES, listOrCsv } from '../management/list-csv.ts';
-import { listOf, pageOf } from '../management/response-fields.ts';
+import { at, count, listOf, pageOf } from '../management/response-fields.ts';
 import { filterText, instant, page, toPage } from '../management/wire.ts';
 import { refusalResponse, showRefusals } from '../refusals/admin.ts';
 import { callResponse, callToWire, inFlightResponse, inFlightToWire } from './wire.ts';
@@ -24,6 +31,7 @@ export interface CallAdminDependencies {
   readonly refunds: Pick<RefundStore, 'refundsOf'>;
   readonly inFlight: InFlightStore;
   readonly refusals: Pick<RefusalsStore, 'find'>;
+  readonly clock: Clock;
 }
 
 export const callList = z.strictObject({
@@ -49,6 +57,15 @@ const foundRequest = z.strictObject({
   nextCursor: z.null(),
 });
 export type FoundRequest = z.infer<typeof foundRequest>;
+
+const minutesResponse = z.strictObject({
+  data: listOf(
+    z.strictObject({
+      minute: at,
+      calls: count.describe(`Calls that started in this minute and have ended, at most ${MINUTE_CALLS_MAX}.`),
+    }),
+  ),
+});
 
 const callPage = z.union([pageOf(z.union([callResponse, inFlightResponse])), foundRequest]);
 
@@ -137,6 +154,7 @@ function callerFilter({ clientAddress, program, endUser, tag }: CallQuery): Reco
 export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoint[] {
   const { accounts } = dependencies;
   const list = callReader(dependencies);
+  const minutes = createRecentMinutes(dependencies);
 
   return [
     adminEndpoint({
@@ -149,6 +167,16 @@ export function callEndpoints(dependencies: CallAdminDependencies): AdminEndpoin
       async run({ query, wantsCsv }) {
         const of = await ownedByPerson(accounts, query);
         return listOrCsv(wantsCsv, CALL_COLUMNS, query, (asked) => list(asked, of));
+      },
+    }),
+    adminEndpoint({
+      method: 'GET',
+      path: '/calls/minutes',
+      summary: 'Count the calls of the last hour by the minute in which they started',
+      response: minutesResponse,
+      async run() {
+        const counted = await minutes();
+        return { data: counted.map(({ minuteMs, calls }) => ({ minute: new Date(minuteMs).toISOString(), calls })) };
       },
     }),
     adminEndpoint({

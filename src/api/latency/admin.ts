@@ -44,11 +44,13 @@ const latencyRow = z
     errorRatio: z.number().nullable().describe('Errors divided by attempts; null: no attempts.'),
     durationMs: percentiles.describe('Total time of successful attempts.'),
     firstByteMs: percentiles.describe('Time to the first byte, for attempts that received one.'),
-    outputTokens: count.describe('Output tokens of complete streams.'),
+    outputTokens: count.describe(
+      'Output tokens of complete streams of which the rest took 100 ms or more after the first byte.',
+    ),
     tokensPerSecond: z
       .number()
       .nullable()
-      .describe('Output tokens per second of complete streams, from the first byte to the end.'),
+      .describe('Output tokens per second of these streams, from the first byte to the end; null: none.'),
   })
   .meta({ id: 'LatencyGroup', description: 'Attempts of a group. It has a member for each requested dimension.' });
 export type LatencyRow = z.infer<typeof latencyRow>;

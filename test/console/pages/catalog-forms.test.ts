@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createSealingKey } from '../../../src/config/sealed-secrets/sealing.ts';
-import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
+import { type ConsoleOptions, chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -173,7 +173,7 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     page.on('response', async (response) => {
       if (response.url().includes('/admin/')) received.push(await response.text().catch(() => ''));
     });
-    await page.getByRole('button', { name: 'Edit provider acme' }).click();
+    await chooseAction(page, 'Edit');
     await dialog.getByText('Last used:').waitFor();
     await dialog.getByLabel('Kind of credential 1').selectOption({ label: 'Sealed secret' });
     await dialog.getByLabel('Credential 1', { exact: true }).selectOption({ label: 'New secret…' });
@@ -190,7 +190,7 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
       body.data.map(({ name, status }: { name: string; status: string }) => [name, status]),
       [['acme-2', 'current_key']],
     );
-    await page.getByRole('button', { name: 'Edit provider acme' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for acme' }).waitFor();
     assert.ok(received.length > 0);
     assert.ok(![...received, await page.content()].some((text) => text.includes(CANARY)));
   });

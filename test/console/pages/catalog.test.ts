@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
+import { type ConsoleOptions, chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
@@ -294,12 +294,12 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await dialog.getByLabel('Calls in a week').fill('2000');
     await publish(page, 'more calls', ['pro: calls in a week 1000 → 2000']);
     await console.go('#/operator/groups');
-    await page.getByRole('button', { name: 'Remove group gold' }).click();
+    await chooseAction(page, 'Remove');
     await dialog.getByText('gold: group').waitFor();
     await dialog.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('No groups').waitFor();
     await console.go('#/operator/providers');
-    await page.getByRole('button', { name: 'Edit provider acme' }).click();
+    await chooseAction(page, 'Edit');
     await dialog.getByRole('button', { name: 'Add a credential' }).click();
     await dialog.getByLabel('Credential 2', { exact: true }).fill('ACME_KEY');
     await publish(page, 'two keys', [/^acme: credentials?/]);

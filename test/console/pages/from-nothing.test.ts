@@ -222,7 +222,6 @@ describe('an operator of an empty installation', { skip: withoutBrowser, timeout
       // A provider from a preset. Only its address differs from that of the vendor.
       await console.assertAccessible();
       await person.command(page.getByRole('link', { name: words.addProvider, exact: true }));
-      await person.command(button(words.addProvider));
       await person.choose(field(words.preset), { label: 'DeepSeek · chat' });
       await required(words.address).fill(`${server.provider.url}/v1`);
       await publish();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
+import { type ConsoleOptions, chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { createTestDatabase } from '../../support/database.ts';
@@ -66,7 +66,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const dialog = page.getByRole('dialog');
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.method()));
-    await page.getByRole('button', { name: 'Limits' }).click();
+    await chooseAction(page, 'Change limits');
     await dialog.getByLabel('A day', { exact: true }).fill('2.5');
     await console.assertAccessible();
     await dialog.getByRole('combobox', { name: 'Models' }).fill('test-ch');
@@ -88,7 +88,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     assert.equal(key.modelBudgets['test-chat'].totalSpendCapYuan, '7');
     await page.getByText('¥0.00 of ¥50.00 a month for test-messages').waitFor();
 
-    await page.getByRole('button', { name: 'Limits' }).click();
+    await chooseAction(page, 'Change limits');
     await press(page, 'Save');
     await dialog.waitFor({ state: 'detached' });
     assert.equal(asked.filter((method) => method === 'PATCH').length, 1);
@@ -98,7 +98,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const auditor = await createPerson(server, { name: 'Aude', operatorRole: 'auditor' });
     await using console = await open({ at: '#/operator/users?search=Aude' });
     const { page } = console;
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await chooseAction(page, 'Edit');
     await page.getByRole('dialog').getByLabel(/^Name/).fill('Aude Martin');
     await server.admin('PATCH', `/users/${auditor.id}`, { operatorRole: null });
     await press(page, 'Save');
@@ -195,7 +195,7 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await press(page, 'New user');
     await page.getByText('Send this link to Grace yourself').waitFor();
     const first = await linkIn(page);
-    await page.getByRole('row', { name: /Grace/ }).getByRole('button', { name: 'New link' }).click();
+    await chooseAction(page.getByRole('row', { name: /Grace/ }), 'New link');
     await press(page, 'New link');
     await page.getByText(first).waitFor({ state: 'detached' });
     const second = await linkIn(page);
@@ -242,13 +242,13 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     const { page } = console;
     const dialog = page.getByRole('dialog');
     const ofMo = page.getByRole('row', { name: /Mo/ });
-    await ofMo.getByRole('button', { name: 'Change limits' }).click();
+    await chooseAction(ofMo, 'Change limits');
     await dialog.getByLabel('A month', { exact: true }).fill('5');
     await dialog.getByLabel('Calls a day').fill('7');
     await press(page, 'Change limits');
     await ofMo.getByText('¥0.00 of ¥5.00 a month').waitFor();
     await ofMo.getByText('0 of 7 calls a day').waitFor();
-    await ofMo.getByRole('button', { name: 'Remove' }).click();
+    await chooseAction(ofMo, 'Remove');
     await dialog.getByLabel('Revoke the keys of this person').uncheck();
     await dialog.getByRole('combobox', { name: 'Transfer the keys to' }).click();
     await page.getByRole('option', { name: 'Ada' }).click();
@@ -280,15 +280,11 @@ describe('changes of operators', { skip: withoutBrowser }, () => {
     await using console = await open({ at: '#/operator/notices' });
     const { page } = console;
     const row = page.getByRole('row').filter({ hasText: receiver.url });
-    const choose = async (action: string) => {
-      await row.getByRole('button', { name: /^Actions for/ }).click();
-      await page.getByRole('menuitem', { name: action, exact: true }).click();
-    };
     await row.getByRole('link').waitFor();
     await row.getByText('disabled', { exact: true }).waitFor();
-    await choose('Enable');
+    await chooseAction(row, 'Enable');
     await row.getByText('active', { exact: true }).waitFor();
-    await choose('Deliveries');
+    await chooseAction(row, 'Deliveries');
     const delivery = page.getByRole('row').filter({ hasText: 'delivered' });
     await delivery.getByText('Test').waitFor();
     await console.assertAccessible();

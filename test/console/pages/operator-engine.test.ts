@@ -168,8 +168,8 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
       .waitFor();
     assert.match(page.url(), /range=week/);
     await console.assertAccessible();
-    await page.getByRole('searchbox', { name: 'Model' }).fill('no-such-model');
-    await page.keyboard.press('Enter');
+    await page.getByRole('combobox', { name: 'Model' }).fill('test-mess');
+    await page.getByRole('option', { name: 'test-messages' }).click();
     await page.getByText('No calls in this period').waitFor();
   });
 
@@ -266,6 +266,7 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     await page.getByRole('region', { name: 'Active drains' }).getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('region', { name: 'Active drains' }).waitFor({ state: 'detached' });
+    await page.getByText('Models without another route').waitFor({ state: 'detached' });
     assert.equal((await chat(account)).status, 200);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { plansText } from '../../conformance/plans.ts';
-import { openConsole } from '../../support/browser.ts';
+import { chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
@@ -35,7 +35,7 @@ describe('what operators create', { skip: withoutBrowser }, () => {
     await page.reload();
     const row = page.getByRole('row', { name: /ci/ });
     await row.getByText('¥3.00 a day').waitFor();
-    await row.getByRole('button', { name: 'Revoke' }).click();
+    await chooseAction(row, 'Revoke');
     assert.equal(await page.getByText(key!).count(), 0);
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('revoked').waitFor();
@@ -49,10 +49,7 @@ describe('what operators create', { skip: withoutBrowser }, () => {
     await using console = await openConsole(server, { person: operator, at: `#/operator/accounts/${id}?tab=keys` });
     const { page } = console;
     const dialog = page.getByRole('dialog');
-    await page
-      .getByRole('row', { name: /nightly/ })
-      .getByRole('button', { name: 'Replace' })
-      .click();
+    await chooseAction(page.getByRole('row', { name: /nightly/ }), 'Replace');
     await dialog.getByRole('button', { name: 'Replace' }).click();
     const key = await dialog.getByText(/^sk-fg-\w{20,}$/).textContent();
     await page.keyboard.press('Escape');
@@ -75,7 +72,7 @@ describe('what operators create', { skip: withoutBrowser }, () => {
     await dialog.getByRole('button', { name: 'Grant a plan' }).click();
     await page.getByRole('heading', { name: 'Coder · usable' }).waitFor();
     await console.assertAccessible();
-    await page.getByRole('button', { name: 'Cancel the plan' }).click();
+    await chooseAction(page, 'Cancel the plan');
     await dialog.getByRole('button', { name: 'Cancel the plan' }).click();
     await page.getByText('No active plan').waitFor();
   });
@@ -90,7 +87,7 @@ describe('what operators create', { skip: withoutBrowser }, () => {
     await dialog.getByLabel(/^Name/).fill('Grace');
     await dialog.getByRole('button', { name: 'Invite a new user' }).click();
     await page.getByText(/#\/welcome\?token=/).waitFor();
-    await page.getByRole('cell', { name: /Grace/ }).waitFor();
+    await page.getByRole('row', { name: /Grace/ }).waitFor();
     const members = (await server.admin('GET', `/accounts/${id}/members`)).body.data;
     assert.deepEqual(
       members.map((each: { name: string; role: string }) => [each.name, each.role]),
@@ -123,7 +120,7 @@ describe('what operators create', { skip: withoutBrowser }, () => {
     await page.reload();
     await page.getByText('1 of 2').waitFor();
     await console.assertAccessible();
-    await page.getByRole('button', { name: 'Cancel' }).click();
+    await chooseAction(page, 'Cancel');
     await dialog.getByRole('button', { name: 'Cancel' }).last().click();
     await page.getByText('canceled').waitFor();
   });

@@ -4,7 +4,7 @@ import { useList } from '../../api/queries.ts';
 import { AccountStatus } from '../../parts/account-status.tsx';
 import { Instant, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -20,7 +20,7 @@ export function AccountsPage() {
   const text = useTexts(accountsTexts);
   const [{ search = '' }] = usePlaceQuery();
   const mayOperate = useMayOperate();
-  const [open, dialog] = useDialog();
+  const [open, dialog] = usePlaceDialog('new');
   const list = useList('GET /admin/v1/accounts', { query: search === '' ? {} : { search } }, { isTyped: true });
   return (
     <Page
@@ -39,6 +39,7 @@ export function AccountsPage() {
           <ListTable
             label={text.accounts}
             list={list}
+            isInPlace
             columns={[
               {
                 header: text.name,
@@ -74,7 +75,7 @@ export function AccountsPage() {
           />
         </div>
       </Section>
-      <NewAccountDialog {...dialog} />
+      {mayOperate && <NewAccountDialog {...dialog} />}
     </Page>
   );
 }

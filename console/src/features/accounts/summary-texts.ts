@@ -4,6 +4,11 @@ export const accountTexts = pageTexts(
   {
     held: (amount: string) => `${amount} reserved for calls in flight`,
     ofCap: (amount: string) => `of ${amount} a day`,
+    chart: 'Net charge by day',
+    chartLead: '30 days, by model',
+    chartLabel: 'Net charge by day and model; the usage page has the figures.',
+    noCalls: 'No calls in these 30 days',
+    noCallsHint: 'Calls need a key and a balance or a plan: see the tabs API keys, Money and Coding Plan.',
     priceFactor: 'Price factor',
     listPrice: 'the list price',
     ofListPrice: 'of the list price',
@@ -44,6 +49,11 @@ export const accountTexts = pageTexts(
     allModels: 'All models combined',
   },
   {
+    chart: '每日净扣费',
+    chartLead: '近 30 天，按模型',
+    chartLabel: '按日和模型的净扣费柱状图，数值见用量页面。',
+    noCalls: '近 30 天没有调用',
+    noCallsHint: '调用需要密钥，以及余额或套餐：见“API 密钥”“资金”“编码套餐”。',
     held: (amount: string) => `其中 ${amount} 由进行中的调用预留`,
     ofCap: (amount: string) => `每日上限 ${amount}`,
     priceFactor: '价格系数',

@@ -1,13 +1,16 @@
-import { SimpleGrid, Stack } from '@mantine/core';
+import { Anchor, SimpleGrid, Stack } from '@mantine/core';
 import type { FunctionComponent } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Account } from '../../api/types.ts';
+import { PageFrame } from '../../layout/page-frame.tsx';
 import { percentOf } from '../../parts/basis-points.ts';
 import { callerTexts } from '../../parts/calls/caller-texts.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { loadedLater } from '../../parts/loaded-later.tsx';
+import { hashOf } from '../../parts/location.ts';
 import { Section } from '../../parts/section.tsx';
 import { SmallButton } from '../../parts/small.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -23,6 +26,11 @@ import {
 } from './edit-dialogs.tsx';
 import { StatusSection } from './status-section.tsx';
 import { accountTexts } from './summary-texts.ts';
+
+// The chart library is large, so it loads after the page.
+const accountChart = loadedLater<{ readonly accountId: string }>(
+  async () => (await import('./account-chart.tsx')).AccountChart,
+);
 
 interface SummaryProps {
   readonly account: Account;
@@ -48,6 +56,15 @@ export function SummaryTab({ account }: SummaryProps) {
           {percentOf(priceFactorBasisPoints)}%
         </Tile>
       </SimpleGrid>
+      <Section
+        title={text.chart}
+        lead={text.chartLead}
+        actions={<Anchor href={hashOf('/operator/usage', { accountId: account.id })}>{text.usage}</Anchor>}
+      >
+        <PageFrame>
+          <accountChart.Component accountId={account.id} />
+        </PageFrame>
+      </Section>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <StatusSection account={account} />
         <DetailsSection account={account} />

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const auditTexts = pageTexts(
   {
@@ -24,7 +25,7 @@ export const auditTexts = pageTexts(
     invariants: 'Invariants',
     invariant: 'Invariant',
     holds: 'holds',
-    breaches: (count: number) => (count === 1 ? '1 breach' : `${count} breaches`),
+    breaches: (count: number) => counted(count, 'breach', 'breaches'),
     breachesOf: 'Violations',
     detail: 'Detail',
   },

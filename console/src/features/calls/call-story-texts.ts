@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const storyTexts = pageTexts(
   {
@@ -36,10 +37,10 @@ export const storyTexts = pageTexts(
     charge: 'Charge, rounded half up once',
     notCharged: 'Nothing is charged to the balance.',
     onPlan: 'The call counts against the Coding Plan and costs no money.',
-    heldTokens: (tokens: string) => `${tokens} plan tokens`,
+    heldTokens: (tokens: string) => counted(tokens, 'plan token'),
     refundOf: (amount: string) => `Refunded ${amount}`,
     resolvedCharge: (amount: string) => `Resolved by an operator: charged ${amount}`,
-    resolvedCount: (tokens: string) => `Resolved by an operator: ${tokens} tokens counted on the plan`,
+    resolvedCount: (tokens: string) => `Resolved by an operator: ${counted(tokens, 'token')} counted on the plan`,
     resolvedRelease: 'Resolved by an operator: released, nothing is charged',
     providerRequestId: 'Provider request id',
     clientRequestId: 'Client request id',

@@ -65,6 +65,7 @@ function Calls() {
         {requestId !== undefined && <Text size="sm">{text.requestAlone}</Text>}
         <ListTable
           label={text.calls}
+          isInPlace
           list={list}
           columns={columns}
           empty={<EmptyState title={text.noCalls} hint={text.noCallsHint} />}
@@ -91,6 +92,7 @@ function Refusals() {
         </FilterGrid>
         <ListTable
           label={text.refusals}
+          isInPlace
           list={list}
           columns={columns}
           empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}

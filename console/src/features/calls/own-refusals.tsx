@@ -33,6 +33,7 @@ export function Refusals() {
       <DaysHint textOf={text.refusedOnDaysOf} />
       <ListTable
         label={text.refused}
+        isInPlace
         list={list}
         columns={useRefusalColumns<OwnRefusal>()}
         empty={<EmptyState title={text.noRefusals} hint={text.noRefusalsHint} />}

@@ -90,6 +90,7 @@ function Calls() {
       <DaysHint textOf={text.daysOf} />
       <ListTable<OwnCall | OwnCallInFlight>
         label={text.calls}
+        isInPlace
         list={list}
         columns={columns}
         empty={<EmptyState title={text.nothing} hint={text.nothingHint} />}

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const unresolvedTexts = pageTexts(
   {
@@ -8,7 +9,7 @@ export const unresolvedTexts = pageTexts(
     when: 'Began',
     route: 'Provider model',
     held: 'Reserved',
-    tokens: (count: string) => `${count} tokens`,
+    tokens: (count: string) => counted(count, 'token'),
     ids: 'Call and request',
     decide: 'Resolve',
   },

@@ -62,6 +62,7 @@ export function UnresolvedPage() {
       <Section>
         <ListTable
           label={usePageTitle()}
+          isInPlace
           list={{ ...list, items: list.items.filter((call): call is Call => call.status !== 'in_flight') }}
           columns={columns}
           empty={<EmptyState title={text.empty} hint={text.emptyHint} />}

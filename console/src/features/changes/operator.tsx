@@ -35,6 +35,7 @@ export function ChangesPage() {
           <ChangeFilters />
           <ListTable<ItemOf<'GET /admin/v1/changes'>>
             label={text.list}
+            isInPlace
             list={list}
             empty={<EmptyState title={text.empty} hint={text.emptyHint} />}
             columns={[

@@ -1,12 +1,13 @@
 import { Alert, Box, Code, Group, List, Mark, Stack, Text, TextInput } from '@mantine/core';
 import { AlertIcon, SearchIcon } from '@primer/octicons-react';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { stringify } from 'yaml';
 import { useRead } from '../../api/queries.ts';
 import type { ConfigInForce } from '../../api/types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant } from '../../parts/figures.tsx';
+import { usePlaceSearch } from '../../parts/filters.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -73,7 +74,7 @@ function Loaded({ loaded }: { readonly loaded: ConfigInForce }) {
 
 function Settings({ config }: { readonly config: unknown }) {
   const text = useTexts(configTexts);
-  const [word, setWord] = useState('');
+  const [word, setWord] = usePlaceSearch();
   const yaml = useMemo(() => stringify(config, { lineWidth: 0 }), [config]);
   const lines = useMemo(() => matchingLines(yaml, word), [yaml, word]);
   const found = lines.filter(({ isMatch }) => isMatch).length;

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const configTexts = pageTexts(
   {
@@ -14,7 +15,7 @@ export const configTexts = pageTexts(
     settings: 'Settings',
     search: 'Search settings',
     searchHint: 'a name or a value, such as timeouts or acme',
-    found: (count: number) => (count === 1 ? '1 line' : `${count} lines`),
+    found: (count: number) => counted(count, 'line'),
     nothing: 'No matching lines',
     copy: 'Copy all settings',
   },

@@ -1,14 +1,14 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { percentOf } from '../../parts/basis-points.ts';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { type Fields, fieldsOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
-import { RemoveButton } from '../../parts/catalog/remove-button.tsx';
+import { RemoveDialog } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { type PlaceAction, usePlaceAction } from '../../parts/forms/use-dialog.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
-import { SmallButton } from '../../parts/small.ts';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -17,34 +17,53 @@ import { useTexts } from '../../text/language.tsx';
 import { GroupDialog } from './group-form.tsx';
 import { groupsTexts } from './texts.ts';
 
+const ACTIONS = ['new', 'edit', 'remove'] as const;
+type Action = PlaceAction<(typeof ACTIONS)[number]>;
+
 export function GroupsPage() {
   const text = useTexts(groupsTexts);
   const mayOperate = useMayOperate();
+  const [action, setAction] = usePlaceAction(ACTIONS);
   return (
     <CatalogPageFrame
       mayOperate={mayOperate}
       lead={text.lead}
-      actions={(catalog) => <NewGroupButton catalog={catalog} />}
+      actions={() => (
+        <Button leftSection={<PlusIcon />} onClick={() => setAction({ kind: 'new', name: '' })}>
+          {text.add}
+        </Button>
+      )}
     >
-      {(catalog) => <GroupTable catalog={catalog} />}
+      {(catalog) => (
+        <>
+          <GroupTable catalog={catalog} onAction={setAction} />
+          {action !== null && catalog.canEdit && (
+            <GroupAction {...action} catalog={catalog} onClose={() => setAction(null)} />
+          )}
+        </>
+      )}
     </CatalogPageFrame>
   );
 }
 
-function NewGroupButton({ catalog }: { readonly catalog: Catalog }) {
-  const text = useTexts(groupsTexts);
-  const [open, dialog] = useDialog();
-  return (
-    <>
-      <Button leftSection={<PlusIcon />} onClick={open}>
-        {text.add}
-      </Button>
-      {dialog.isOpen && <GroupDialog id={null} catalog={catalog} onClose={dialog.onClose} />}
-    </>
-  );
+interface GroupActionProps extends Action {
+  readonly catalog: Catalog;
+  readonly onClose: () => void;
 }
 
-function GroupTable({ catalog }: { readonly catalog: Catalog }) {
+function GroupAction({ kind, name, catalog, onClose }: GroupActionProps) {
+  if (kind === 'new') return <GroupDialog id={null} catalog={catalog} onClose={onClose} />;
+  if (!Object.hasOwn(catalog.value.groups, name)) return null;
+  if (kind === 'edit') return <GroupDialog id={name} catalog={catalog} onClose={onClose} />;
+  return <RemoveDialog isOpen onClose={onClose} catalog={catalog} section="groups" name={name} />;
+}
+
+interface GroupTableProps {
+  readonly catalog: Catalog;
+  readonly onAction: (action: Action) => void;
+}
+
+function GroupTable({ catalog, onAction }: GroupTableProps) {
   const text = useTexts(groupsTexts);
   const margins = useMargins('group', useSession().billingTimezone);
   const rows = Object.entries(catalog.value.groups).map(([id, fields]) => rowOf(id, fields));
@@ -66,7 +85,7 @@ function GroupTable({ catalog }: { readonly catalog: Catalog }) {
         { header: text.factor, isFigure: true, cell: ({ factor }) => factor },
         { header: text.prices, cell: ({ priced }) => priced.join(text.comma) || '–' },
       ]}
-      actions={catalog.canEdit && (({ id }) => <GroupActions id={id} catalog={catalog} />)}
+      actions={catalog.canEdit && (({ id }) => <GroupMenu id={id} onAction={onAction} />)}
     />
   );
 }
@@ -83,16 +102,14 @@ function rowOf(id: string, { name, models, providers, prices, priceFactorBasisPo
   };
 }
 
-function GroupActions({ id, catalog }: { readonly id: string; readonly catalog: Catalog }) {
+function GroupMenu({ id: name, onAction }: { readonly id: string } & Pick<GroupTableProps, 'onAction'>) {
   const text = useTexts(groupsTexts);
-  const [open, dialog] = useDialog();
   return (
-    <Group gap={4}>
-      <SmallButton onClick={open} aria-label={text.editTitle(id)}>
-        {text.edit}
-      </SmallButton>
-      {dialog.isOpen && <GroupDialog id={id} catalog={catalog} onClose={dialog.onClose} />}
-      <RemoveButton catalog={catalog} section="groups" name={id} />
-    </Group>
+    <RowMenu label={text.actionsFor(name)}>
+      <Menu.Item onClick={() => onAction({ kind: 'edit', name })}>{text.edit}</Menu.Item>
+      <Menu.Item color="red" onClick={() => onAction({ kind: 'remove', name })}>
+        {text.remove}
+      </Menu.Item>
+    </RowMenu>
   );
 }

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const groupsTexts = pageTexts(
   {
@@ -16,7 +17,7 @@ export const groupsTexts = pageTexts(
     factor: 'Price factor',
     factorHint: 'Percent of the price; 100 by default.',
     prices: 'Own prices',
-    margin: (days: number) => `Margin, ${days} days`,
+    margin: (days: number) => `Margin, ${counted(days, 'day')}`,
     pricesHint: 'They replace the prices of the model.',
     pricesOf: (model: string) => `Prices of ${model}`,
     addPrices: 'Add prices of a model',

@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import type { Key } from '../../api/types.ts';
 import { useNowMs } from '../../parts/figures.tsx';
 import { keyStateOf } from '../../parts/keys/key-state.tsx';
-import { goTo, hashOf } from '../../parts/location.ts';
+import { goTo } from '../../parts/location.ts';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { useTexts } from '../../text/language.tsx';
 import type { OpenKeyDialog } from './key-dialogs.tsx';
@@ -10,17 +10,22 @@ import { keysTexts } from './texts.ts';
 
 interface KeyMenuProps {
   readonly apiKey: Key;
+  /** Addresses of the calls and the usage of the key. */
+  readonly calls: string;
+  readonly usage: string;
+  /** `false` for auditors. */
+  readonly mayChange?: boolean;
   readonly mayChangeLimits: boolean;
   readonly onOpen: (dialog: OpenKeyDialog) => void;
 }
 
-export function KeyMenu({ apiKey, mayChangeLimits, onOpen }: KeyMenuProps) {
+export function KeyMenu({ apiKey, calls, usage, mayChange = true, mayChangeLimits, onOpen }: KeyMenuProps) {
   const text = useTexts(keysTexts);
-  const isActive = keyStateOf(apiKey, useNowMs()) === 'active';
+  const isActive = keyStateOf(apiKey, useNowMs()) === 'active' && mayChange;
   return (
     <RowMenu label={text.actionsFor(apiKey.name ?? apiKey.prefix)}>
-      <Menu.Item onClick={() => goTo(hashOf('/calls', { keyId: apiKey.id }))}>{text.showCalls}</Menu.Item>
-      <Menu.Item onClick={() => goTo(hashOf('/usage', { keyId: apiKey.id }))}>{text.showUsage}</Menu.Item>
+      <Menu.Item onClick={() => goTo(calls)}>{text.showCalls}</Menu.Item>
+      <Menu.Item onClick={() => goTo(usage)}>{text.showUsage}</Menu.Item>
       {isActive && (
         <>
           <Menu.Divider />

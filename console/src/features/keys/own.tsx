@@ -3,11 +3,11 @@ import { useState } from 'react';
 import { useAccountChoice } from '../../api/account-choice.ts';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Key, MemberLimits } from '../../api/types.ts';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { KEY_STATES, keyStateTexts } from '../../parts/keys/key-state.tsx';
 import { LimitsInShort, OF_KEYS_ALONE } from '../../parts/limits/limits-in-short.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { usePlaceQuery } from '../../parts/location.ts';
+import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { useOwnModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -37,7 +37,7 @@ export function KeysPage() {
   const isOwner = role === 'owner';
   const people = usePeople();
   const models = useOwnModelNames();
-  const [open, newKey] = useDialog();
+  const [open, newKey] = usePlaceDialog('new');
   const [dialog, setDialog] = useState<OpenKeyDialog | null>(null);
   const status = query.state === 'all' ? undefined : (KEY_STATES.find((state) => state === query.state) ?? 'active');
   const userId = isOwner ? query.userId : undefined;
@@ -65,7 +65,16 @@ export function KeysPage() {
             label={text.apiKeys}
             list={list}
             columns={useKeyColumns(useOwnerColumns(people))}
-            actions={(key) => <KeyMenu apiKey={key} mayChangeLimits={isOwner} onOpen={setDialog} />}
+            actions={(key) => (
+              <KeyMenu
+                apiKey={key}
+                calls={hashOf('/calls', { keyId: key.id })}
+                usage={hashOf('/usage', { keyId: key.id })}
+                mayChangeLimits={isOwner}
+                onOpen={setDialog}
+              />
+            )}
+            isInPlace
             empty={
               isFiltered ? (
                 <EmptyState title={text.noneFiltered} hint={text.noneFilteredHint} />

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const keysTexts = pageTexts(
   {
@@ -15,7 +16,7 @@ export const keysTexts = pageTexts(
     expires: 'Expires',
     expiresNever: 'never',
     expiresSame: 'same as the old key',
-    expiresInDays: (days: string) => (days === '365' ? 'in a year' : `in ${days} days`),
+    expiresInDays: (days: string) => (days === '365' ? 'in a year' : `in ${counted(days, 'day')}`),
     expiresOn: 'on a date',
     expiryDate: 'Last day',
     scopes: 'Scopes',

@@ -1,13 +1,15 @@
 import '@mantine/charts/styles.css';
 import { LineChart } from '@mantine/charts';
-import { Box } from '@mantine/core';
+import { Box, useMatches } from '@mantine/core';
 import type { LatencyGroup } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
-import { hasPercentiles, type LatencyMeasure, pointOf, writeMeasure } from './measures.ts';
+import { greatestMs, hasPercentiles, type LatencyMeasure, pointOf, writeMeasure } from './measures.ts';
 import { latencyTexts } from './texts.ts';
 
-const LABELS_MAX = 8;
+/** Labels of hours with their day are wide. */
+const LABELS_MAX = { base: 3, sm: 8 };
+const DAY_MS = 86_400_000;
 
 interface LatencyChartProps {
   readonly groups: readonly LatencyGroup[];
@@ -17,10 +19,11 @@ interface LatencyChartProps {
 export function LatencyChart({ groups, measure }: LatencyChartProps) {
   const text = useTexts(latencyTexts);
   const format = useFormat();
-  const data = groups.map((group) => {
-    const at = group.day ?? (group.hour === undefined ? '' : format.instant(group.hour).slice(5, 16));
-    return { ...pointOf(at, group, measure) };
-  });
+  const labelsMax = useMatches(LABELS_MAX, { getInitialValueInEffect: false });
+  const data = groups.map((group) => pointOf(group.day ?? group.hour ?? '', group, measure));
+  const hasDays = spanMs(groups) > DAY_MS;
+  const writeAt = (at: string): string => (at.includes('T') ? format.hour(at, hasDays) : at.slice('YYYY-'.length));
+  const likeMs = measure === 'firstByte' ? greatestMs(groups, 'firstByteMs') : greatestMs(groups, 'durationMs');
   const isOfTimes = hasPercentiles(measure);
   return (
     <Box role="img" aria-label={text.chartOf(text.measures[measure])}>
@@ -35,10 +38,17 @@ export function LatencyChart({ groups, measure }: LatencyChartProps) {
         withLegend={isOfTimes}
         curveType="linear"
         lineProps={{ isAnimationActive: false }}
-        valueFormatter={(value) => writeMeasure(value, measure, format, text)}
-        xAxisProps={{ interval: Math.max(0, Math.ceil(data.length / LABELS_MAX) - 1) }}
+        valueFormatter={(value) => writeMeasure(value, measure, likeMs, format)}
+        xAxisProps={{ interval: Math.max(0, Math.ceil(data.length / labelsMax) - 1), tickFormatter: writeAt }}
+        tooltipProps={{ labelFormatter: (at) => (at === undefined ? '' : writeAt(String(at))) }}
         yAxisProps={{ width: 80 }}
       />
     </Box>
   );
+}
+
+/** The time between the first and the last hour. */
+function spanMs(groups: readonly LatencyGroup[]): number {
+  const [first, last] = [groups[0]?.hour, groups.at(-1)?.hour];
+  return first === undefined || last === undefined ? 0 : Date.parse(last) - Date.parse(first);
 }

@@ -1,6 +1,5 @@
 import type { LatencyGroup } from '../../api/types.ts';
 import type { Format } from '../../text/written.ts';
-import type { latencyTexts } from './texts.ts';
 
 export const MEASURES = ['duration', 'firstByte', 'errors', 'speed'] as const;
 export type LatencyMeasure = (typeof MEASURES)[number];
@@ -32,16 +31,16 @@ function known({ p50, p95 }: LatencyGroup['durationMs']): Pick<LatencyPoint, 'p5
 
 export const hasPercentiles = (measure: LatencyMeasure): boolean => measure === 'duration' || measure === 'firstByte';
 
-type Words = (typeof latencyTexts)['en'];
+/** The greatest time of groups, which decides the unit of all. */
+export const greatestMs = (groups: readonly LatencyGroup[], name: 'durationMs' | 'firstByteMs'): number =>
+  Math.max(0, ...groups.map((group) => group[name].p95 ?? 0));
 
-/** Milliseconds below ten seconds, seconds above. */
-export function writeMs(ms: number | null, format: Format, text: Words): string {
-  if (ms === null) return '–';
-  if (ms < 10_000) return text.milliseconds(format.count(Math.round(ms)));
-  return text.seconds(format.count(Math.round(ms / 1_000)));
+/** @param likeMs the greatest time that is shown, which decides the unit */
+export function writeMeasure(value: number, measure: LatencyMeasure, likeMs: number, format: Format): string {
+  if (hasPercentiles(measure)) return format.duration(value, likeMs);
+  return measure === 'errors' ? format.percent(value) : writeSpeed(value, format);
 }
 
-export function writeMeasure(value: number, measure: LatencyMeasure, format: Format, text: Words): string {
-  if (hasPercentiles(measure)) return writeMs(value, format, text);
-  return measure === 'errors' ? format.percent(value) : format.count(Math.round(value));
-}
+/** Three significant digits, or an integer. */
+export const writeSpeed = (tokensPerSecond: number, format: Format): string =>
+  format.count(tokensPerSecond < 100 ? Number(tokensPerSecond.toPrecision(3)) : Math.round(tokensPerSecond));

@@ -3,17 +3,17 @@ import { useRead } from '../../api/queries.ts';
 import type { LatencyGroup } from '../../api/types.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { useNowMs } from '../../parts/figures.tsx';
-import { FilterText } from '../../parts/filters.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { ModelPicker, ProviderPicker } from '../../parts/picker.tsx';
 import { Section } from '../../parts/section.tsx';
 import { DimmedText } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { LatencyChart } from './latency-chart.tsx';
-import { MEASURES, writeMs } from './measures.ts';
+import { greatestMs, MEASURES, writeSpeed } from './measures.ts';
 import { latencyTexts } from './texts.ts';
 
 const HOUR_MS = 3_600_000;
@@ -60,8 +60,8 @@ export function LatencyPage() {
           />
         </Group>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-          <FilterText name="model" label={text.onlyModel} />
-          <FilterText name="provider" label={text.onlyProvider} />
+          <ModelPicker value={query.model} onChange={(model) => setQuery({ model })} />
+          <ProviderPicker value={query.provider} onChange={(provider) => setQuery({ provider })} />
         </SimpleGrid>
       </Stack>
       <ErrorNotice error={error} onRetry={() => void Promise.all([routes.refetch(), course.refetch()])} />
@@ -96,8 +96,12 @@ export function LatencyPage() {
 function RoutesTable({ groups }: { readonly groups: readonly LatencyGroup[] }) {
   const text = useTexts(latencyTexts);
   const format = useFormat();
-  const both = ({ p50, p95 }: LatencyGroup['durationMs']): string =>
-    p50 === null ? '–' : `${writeMs(p50, format, text)} / ${writeMs(p95, format, text)}`;
+  const likeMs = { durationMs: greatestMs(groups, 'durationMs'), firstByteMs: greatestMs(groups, 'firstByteMs') };
+  const both = (group: LatencyGroup, name: keyof typeof likeMs): string => {
+    const { p50, p95 } = group[name];
+    const write = (ms: number) => format.duration(ms, likeMs[name]);
+    return p50 === null || p95 === null ? '–' : `${write(p50)} / ${write(p95)}`;
+  };
   return (
     <DataTable<LatencyGroup>
       label={text.table}
@@ -118,12 +122,12 @@ function RoutesTable({ groups }: { readonly groups: readonly LatencyGroup[] }) {
           isFigure: true,
           cell: ({ refused }) => <span title={text.refusedHint}>{format.count(refused)}</span>,
         },
-        { header: text.latencyOf, isFigure: true, cell: ({ durationMs }) => both(durationMs) },
-        { header: text.firstByteOf, isFigure: true, cell: ({ firstByteMs }) => both(firstByteMs) },
+        { header: text.latencyOf, isFigure: true, cell: (group) => both(group, 'durationMs') },
+        { header: text.firstByteOf, isFigure: true, cell: (group) => both(group, 'firstByteMs') },
         {
           header: text.speed,
           isFigure: true,
-          cell: ({ tokensPerSecond: speed }) => (speed === null ? '–' : format.count(Math.round(speed))),
+          cell: ({ tokensPerSecond: speed }) => (speed === null ? '–' : writeSpeed(speed, format)),
         },
       ]}
     />

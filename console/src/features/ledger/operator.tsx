@@ -4,7 +4,7 @@ import { useList } from '../../api/queries.ts';
 import type { Account, LedgerEntry } from '../../api/types.ts';
 import { RefundDialog } from '../../parts/calls/refund-dialog.tsx';
 import { CsvButton } from '../../parts/csv-button.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -22,8 +22,8 @@ export function MoneyTab({ account }: { readonly account: Account }) {
   const text = useTexts(moneyTexts);
   const { ledger, noneFits, noneFitsHint } = useTexts(ledgerTexts);
   const mayOperate = useMayOperate();
-  const [openTopUp, topUp] = useDialog();
-  const [openAdjustment, adjustment] = useDialog();
+  const [openTopUp, topUp] = usePlaceDialog('top-up');
+  const [openAdjustment, adjustment] = usePlaceDialog('adjust');
   const [refunded, setRefunded] = useState<string | null>(null);
   const { filter, isFiltered } = useLedgerFilter();
   const input = { path: { id: account.id }, query: filter };
@@ -62,13 +62,14 @@ export function MoneyTab({ account }: { readonly account: Account }) {
           list={list}
           columns={useEntryColumns<LedgerEntry>('/operator/calls', [memo])}
           actions={actions}
+          isInPlace
           empty={
             <EmptyState title={isFiltered ? noneFits : text.none} hint={isFiltered ? noneFitsHint : text.noneHint} />
           }
         />
       </Section>
-      <PostEntryDialog kind="top_up" account={account} {...topUp} />
-      <PostEntryDialog kind="adjustment" account={account} {...adjustment} />
+      {mayOperate && <PostEntryDialog kind="top_up" account={account} {...topUp} />}
+      {mayOperate && <PostEntryDialog kind="adjustment" account={account} {...adjustment} />}
       <RefundDialog callId={refunded} onClose={() => setRefunded(null)} />
     </Stack>
   );

@@ -45,6 +45,7 @@ function Entries() {
       </LedgerFilters>
       <ListTable
         label={text.ledger}
+        isInPlace
         list={list}
         columns={useEntryColumns<OwnLedgerEntry>('/calls', [])}
         actions={({ id, kind }) => kind === 'top_up' && <ReceiptLink id={id} receiptsAt="/receipts" />}

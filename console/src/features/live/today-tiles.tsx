@@ -1,9 +1,12 @@
 import { Anchor, SimpleGrid } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
-import { dayAfter, dayIn } from '../../parts/days.ts';
+import type { UsageGroup } from '../../api/types.ts';
+import { dayIn, daysOf, lastDays, usageRange } from '../../parts/days.ts';
 import { Tile, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { hashOf } from '../../parts/location.ts';
 import { ErrorNotice } from '../../parts/notices.tsx';
+import { SmallText } from '../../parts/small.ts';
+import { Sparkline } from '../../parts/sparkline.tsx';
 import { MarginShare, MarginYuan } from '../../parts/usage/margin-share.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useFormat } from '../../text/format.ts';
@@ -20,7 +23,17 @@ const UNRESOLVED_MAX = 100;
 export function TodayTiles({ inFlight }: TodayTilesProps) {
   const text = useTexts(liveTexts);
   const format = useFormat();
-  const { sums, failedCalls, error, retry } = useToday();
+  const { days, error, retry } = useDays();
+  const { sums, failedCalls } = days.at(-1) ?? { sums: null, failedCalls: null };
+  const yesterday = days.at(-2);
+  const trendOf = (name: string, figure: (day: OneDay) => number, write: (day: OneDay) => string) =>
+    yesterday === undefined ? undefined : (
+      <>
+        <Sparkline values={days.map(figure)} label={text.trendOf(name)} />
+        <SmallText>{text.yesterday(write(yesterday))}</SmallText>
+      </>
+    );
+  const failedShare = ({ sums: { calls }, failedCalls: failed }: OneDay): number => (calls === 0 ? 0 : failed / calls);
   const unresolved = useList(
     'GET /admin/v1/calls',
     { query: { status: 'unresolved', limit: UNRESOLVED_MAX } },
@@ -35,7 +48,16 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
       <ErrorNotice error={error ?? unresolved.error} onRetry={error === null ? unresolved.retry : retry} />
       <SimpleGrid cols={{ base: 2, md: 3, lg: 6 }} spacing="sm" role="group" aria-label={text.today}>
         <Tile label={text.inFlight}>{countOf(inFlight)}</Tile>
-        <Tile label={text.callsToday}>{sums === null ? '–' : format.count(sums.calls)}</Tile>
+        <Tile
+          label={text.callsToday}
+          trend={trendOf(
+            text.callsToday,
+            (day) => day.sums.calls,
+            (day) => format.count(day.sums.calls),
+          )}
+        >
+          {sums === null ? '–' : format.count(sums.calls)}
+        </Tile>
         <Tile
           label={text.failedToday}
           detail={
@@ -43,6 +65,7 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
               ? undefined
               : text.ofCalls(format.percent(failedCalls / sums.calls))
           }
+          trend={trendOf(text.failedToday, failedShare, (day) => format.percent(failedShare(day)))}
         >
           {failedCalls === null ? '–' : format.count(failedCalls)}
         </Tile>
@@ -51,6 +74,11 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
           detail={
             sums !== null && /[1-9]/.test(sums.refundYuan) ? text.refunded(format.yuan(sums.refundYuan)) : undefined
           }
+          trend={trendOf(
+            text.chargeToday,
+            (day) => Number(day.sums.netChargeYuan),
+            (day) => format.yuan(day.sums.netChargeYuan, true),
+          )}
         >
           <Yuan amount={sums === null ? null : sums.netChargeYuan} isShort />
         </Tile>
@@ -63,6 +91,11 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
               <MarginYuan amount={sums.marginYuan} />
             )
           }
+          trend={trendOf(
+            text.marginToday,
+            (day) => Number(day.sums.marginYuan ?? 0),
+            (day) => (day.sums.marginYuan === null ? text.notKnown : format.yuan(day.sums.marginYuan, true)),
+          )}
         >
           <MarginShare sums={sums ?? undefined} />
         </Tile>
@@ -85,6 +118,8 @@ export function TodayTiles({ inFlight }: TodayTilesProps) {
   );
 }
 
+const DAYS = 8;
+
 const NOTHING = {
   calls: 0,
   netChargeYuan: '0',
@@ -98,16 +133,27 @@ const NOTHING = {
   costedMarginBasisPoints: null,
 };
 
-/** `null` sums are unknown. */
-function useToday() {
+interface OneDay {
+  readonly sums: typeof NOTHING | UsageGroup;
+  readonly failedCalls: number;
+}
+
+/** Today and the seven days before, oldest first; empty until they are loaded. */
+function useDays() {
   const { billingTimezone } = useSession();
-  const day = dayIn(billingTimezone, useNowMs());
-  const query = { from: day, to: dayAfter(day) };
+  const range = lastDays(DAYS, dayIn(billingTimezone, useNowMs()));
+  const query = { ...usageRange(range), groupBy: 'day' };
   const sums = useRead('GET /admin/v1/usage', { query }, { isLive: true });
   const failed = useRead('GET /admin/v1/usage', { query: { ...query, status: 'failed' } }, { isLive: true });
+  const days: OneDay[] =
+    sums.data === undefined || failed.data === undefined
+      ? []
+      : daysOf(range).map((day) => ({
+          sums: sums.data.data.find((group) => group.day === day) ?? NOTHING,
+          failedCalls: failed.data.data.find((group) => group.day === day)?.calls ?? 0,
+        }));
   return {
-    sums: sums.data === undefined ? null : (sums.data.data[0] ?? NOTHING),
-    failedCalls: failed.data === undefined ? null : (failed.data.data[0]?.calls ?? 0),
+    days,
     error: sums.error ?? failed.error,
     retry: () => void Promise.all([sums.refetch(), failed.refetch()]),
   };

@@ -6,7 +6,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { textOrNull } from '../../parts/forms/number-text.ts';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
@@ -55,7 +55,7 @@ export function InviteButton() {
   const text = useTexts(membersTexts);
   const account = useRead('GET /account/v1/account', {}).data;
   const isBalanceSeen = account?.role === 'owner' ? account.membersSeeBalance : undefined;
-  const [open, dialog] = useDialog();
+  const [open, dialog] = usePlaceDialog('invite');
   const hasMail = useRead('GET /account/v1/password-resets', {}).data?.isAvailable === true;
   const [{ email, role }, field] = useDraft(() => ({ email: '', role: 'member' as Role }), dialog.isOpen);
   const [made, setMade] = useState<ResponseOf<'POST /account/v1/invitations'> | null>(null);

@@ -1,14 +1,15 @@
-import { Anchor, Button, Group, Text } from '@mantine/core';
+import { Anchor, Button, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { Member } from '../../api/types.ts';
-import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { useConfirm } from '../../parts/forms/use-confirm.tsx';
+import { useDialog, usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { hashOf } from '../../parts/location.ts';
 import { useModelNames } from '../../parts/model-names.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { OneTimeLinkNotice, type ShownLink } from '../../parts/one-time-link.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -24,7 +25,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(peopleTexts);
   const mayOperate = useMayOperate();
   const [openAdd, add] = useDialog();
-  const [openInvite, invite] = useDialog();
+  const [openInvite, invite] = usePlaceDialog('invite');
   const [link, setLink] = useState<ShownLink | null>(null);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const models = useModelNames(dialog !== null);
@@ -62,7 +63,7 @@ export function PeopleTab({ accountId }: { readonly accountId: string }) {
         actions={mayOperate && actions}
         empty={<EmptyState title={text.none} hint={text.noneHint} />}
       />
-      <InviteDialog accountId={accountId} {...invite} onLink={setLink} />
+      {mayOperate && <InviteDialog accountId={accountId} {...invite} onLink={setLink} />}
       {dialog?.kind === 'limits' && (
         <MemberLimitsDialog member={dialog.member} accountId={accountId} models={models} onClose={close} />
       )}
@@ -93,27 +94,34 @@ function MemberActions({ accountId, member, onLink, onOpen }: MemberActionsProps
   const membersText = useTexts(membersTexts);
   const { userId, name, role } = member;
   const otherRole = role === 'owner' ? 'member' : 'owner';
+  const [ask, confirmation] = useConfirm();
+  const roleLabel = otherRole === 'owner' ? membersText.makeOwner : membersText.makeMember;
+  const changeRole = () =>
+    ask({
+      label: roleLabel,
+      question: text.roleQuestion(name),
+      endpoint: 'POST /admin/v1/accounts/{id}/members',
+      input: { path: { id: accountId }, body: { userId, role: otherRole } },
+    });
+  const newLink = () =>
+    ask({
+      label: text.newLink,
+      question: text.newLinkQuestion(name),
+      endpoint: 'POST /admin/v1/users/{id}/links',
+      input: { path: { id: userId } },
+      onDone: (link) => onLink({ ...link, name }),
+    });
   return (
-    <Group gap={4}>
-      <ConfirmButton
-        label={otherRole === 'owner' ? membersText.makeOwner : membersText.makeMember}
-        question={text.roleQuestion(name)}
-        endpoint="POST /admin/v1/accounts/{id}/members"
-        input={{ path: { id: accountId }, body: { userId, role: otherRole } }}
-      />
-      <ConfirmButton
-        label={text.newLink}
-        question={text.newLinkQuestion(name)}
-        endpoint="POST /admin/v1/users/{id}/links"
-        input={{ path: { id: userId } }}
-        onDone={(link) => onLink({ ...link, name })}
-      />
-      <Button size="compact-sm" variant="subtle" onClick={() => onOpen({ kind: 'limits', member })}>
-        {membersText.changeLimits}
-      </Button>
-      <Button size="compact-sm" variant="subtle" color="red" onClick={() => onOpen({ kind: 'remove', member })}>
-        {membersText.remove}
-      </Button>
-    </Group>
+    <>
+      <RowMenu label={text.actionsFor(name)}>
+        <Menu.Item onClick={changeRole}>{roleLabel}</Menu.Item>
+        <Menu.Item onClick={newLink}>{text.newLink}</Menu.Item>
+        <Menu.Item onClick={() => onOpen({ kind: 'limits', member })}>{membersText.changeLimits}</Menu.Item>
+        <Menu.Item color="red" onClick={() => onOpen({ kind: 'remove', member })}>
+          {membersText.remove}
+        </Menu.Item>
+      </RowMenu>
+      {confirmation}
+    </>
   );
 }

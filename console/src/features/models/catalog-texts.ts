@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const catalogModelsTexts = pageTexts(
   {
@@ -17,7 +18,7 @@ export const catalogModelsTexts = pageTexts(
     input: 'Input',
     output: 'Output',
     cachedInput: 'Cached input',
-    margin: (days: number) => `Margin, ${days} days`,
+    margin: (days: number) => `Margin, ${counted(days, 'day')}`,
     routes: 'Routes',
     later: 'Later prices',
     byTimeOfDay: 'by time of day',

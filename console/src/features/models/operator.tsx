@@ -2,15 +2,17 @@ import { Badge, Button, Group, Menu, NativeSelect, Stack, TextInput } from '@man
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import type { UsageGroup } from '../../api/types.ts';
-import { CatalogDialog } from '../../parts/catalog/catalog-dialog.tsx';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { fieldsOf, listOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
 import { listAt, listsAfter, type PriceList, priceLists } from '../../parts/catalog/price-lists.ts';
-import { catalogTexts } from '../../parts/catalog/texts.ts';
+import { RemoveDialog } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { useNowMs, Yuan } from '../../parts/figures.tsx';
+import { usePlaceSearch } from '../../parts/filters.tsx';
 import { isYuan } from '../../parts/forms/number-text.ts';
+import { type PlaceAction, usePlaceAction } from '../../parts/forms/use-dialog.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { DimmedText } from '../../parts/small.ts';
@@ -19,6 +21,7 @@ import { marginOrder } from '../../parts/usage/shown-margin.ts';
 import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useIsPhone } from '../../parts/use-is-phone.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
+import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
@@ -41,15 +44,13 @@ interface ModelRow {
   readonly sums: UsageGroup | undefined;
 }
 
-interface Action {
-  readonly kind: 'edit' | 'new' | 'offers' | 'later' | 'remove';
-  readonly name: string;
-}
+const ACTIONS = ['edit', 'new', 'offers', 'later', 'remove'] as const;
+type Action = PlaceAction<(typeof ACTIONS)[number]>;
 
 export function CatalogModelsPage() {
   const text = useTexts(catalogModelsTexts);
   const mayOperate = useMayOperate();
-  const [action, setAction] = useState<Action | null>(null);
+  const [action, setAction] = usePlaceAction(ACTIONS);
   return (
     <CatalogPageFrame
       mayOperate={mayOperate}
@@ -68,7 +69,9 @@ export function CatalogModelsPage() {
       {(catalog) => (
         <>
           <ModelTable catalog={catalog} onAction={setAction} />
-          {action !== null && <ModelAction {...action} catalog={catalog} onClose={() => setAction(null)} />}
+          {action !== null && catalog.canEdit && (
+            <ModelAction {...action} catalog={catalog} onClose={() => setAction(null)} />
+          )}
         </>
       )}
     </CatalogPageFrame>
@@ -81,22 +84,14 @@ interface ModelActionProps extends Action {
 }
 
 function ModelAction({ kind, ...dialog }: ModelActionProps) {
-  const words = useTexts(catalogTexts);
-  const { name, catalog, onClose } = dialog;
-  if (kind === 'edit') return <EditModelDialog {...dialog} />;
-  if (kind === 'new') return <NewModelDialog {...dialog} />;
+  const { name, catalog } = dialog;
   if (kind === 'offers') return <FromProviderDialog {...dialog} />;
+  const isKnown = Object.hasOwn(catalog.value.models, name);
+  if (kind === 'new' && (isKnown || name === '')) return <NewModelDialog {...dialog} />;
+  if (!isKnown) return null;
+  if (kind === 'edit') return <EditModelDialog {...dialog} />;
   if (kind === 'later') return <LaterPricesDialog {...dialog} />;
-  return (
-    <CatalogDialog
-      isOpen
-      onClose={onClose}
-      title={words.removeOf(words.sections.models, name)}
-      catalog={catalog}
-      edits={() => [{ path: ['models', name] }]}
-      size="lg"
-    />
-  );
+  return <RemoveDialog isOpen section="models" {...dialog} />;
 }
 
 const SORTS: Readonly<Record<SortName, (row: ModelRow) => string | number>> = {
@@ -124,8 +119,11 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
   const isPhone = useIsPhone();
   const { zones } = useTimezone();
   const nowMs = useNowMs();
-  const [search, setSearch] = useState('');
-  const [sort, setSort] = useState<{ readonly by: SortName; readonly isDown: boolean }>({ by: 'name', isDown: false });
+  const [query, change] = usePlaceQuery();
+  const [search, setSearch] = usePlaceSearch();
+  const sort = { by: SORT_NAMES.find((name) => name === query.sort) ?? 'name', isDown: query.down !== undefined };
+  const setSort = ({ by, isDown }: typeof sort) =>
+    change({ sort: by === 'name' ? null : by, down: isDown ? 'true' : null });
   const [rowsMax, setRowsMax] = useState(ROWS_MAX);
   const all = rowsOf(catalog, nowMs, zones.billing, useMargins('model', zones.billing));
   if (all.length === 0) return <EmptyState title={text.none} hint={catalog.canEdit ? text.noneHint : undefined} />;
@@ -143,7 +141,7 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
   });
   const columns: Column<ModelRow>[] = [
     { header: text.name, ...sortable('name'), cell: (row) => <Names row={row} /> },
-    { header: text.context, ...sortable('context'), isFigure: true, cell: ({ context }) => context || '–' },
+    { header: text.context, ...sortable('context'), isFigure: true, cell: ({ context }) => <Tokens count={context} /> },
     { header: text.input, ...sortable('input'), isFigure: true, cell: ({ input }) => <Amount amount={input} /> },
     {
       header: text.output,
@@ -239,6 +237,13 @@ function Names({ row: { id, displayName, aliases, isListed } }: { readonly row: 
 function Amount({ amount }: { readonly amount: string }) {
   if (amount === '') return '–';
   return isYuan(amount) ? <Yuan amount={amount} /> : amount;
+}
+
+/** A number of tokens, or whatever is written in its place. */
+function Tokens({ count }: { readonly count: string }) {
+  const format = useFormat();
+  if (count === '') return '–';
+  return /^\d+$/.test(count) ? format.exactCount(Number(count)) : count;
 }
 
 function LaterPrices({ lists }: { readonly lists: readonly PriceList[] }) {

@@ -45,7 +45,7 @@ export function OverviewPage() {
       )}
       <SimpleGrid cols={{ base: 1, xs: 2, lg: data?.role === 'owner' ? 3 : 1 }}>
         {data?.role === 'owner' && <Money account={data} />}
-        <Tile label={text.inFlight} detail={text.now}>
+        <Tile label={text.inFlight} detail={inFlight === undefined ? undefined : text.now(inFlight.data.length)}>
           {inFlight === undefined
             ? '–'
             : `${format.count(inFlight.data.length)}${inFlight.nextCursor === null ? '' : '+'}`}

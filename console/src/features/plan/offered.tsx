@@ -5,7 +5,7 @@ import type { Plan } from '../../api/types.ts';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { RemoveButton } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { useDialog, usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Section } from '../../parts/section.tsx';
 import { DimmedText, SmallButton } from '../../parts/small.ts';
@@ -32,7 +32,7 @@ export function PlansPage() {
 
 function NewPlanButton({ catalog }: { readonly catalog: Catalog }) {
   const text = useTexts(plansTexts);
-  const [open, dialog] = useDialog();
+  const [open, dialog] = usePlaceDialog('new');
   return (
     <>
       <Button leftSection={<PlusIcon />} onClick={open}>

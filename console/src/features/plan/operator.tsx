@@ -1,13 +1,14 @@
-import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, Menu, NativeSelect, Stack, Text } from '@mantine/core';
 import { useList, useRead } from '../../api/queries.ts';
 import type { Subscription } from '../../api/types.ts';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
-import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
+import { useConfirm } from '../../parts/forms/use-confirm.tsx';
+import { type DialogProps, usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { ListTable } from '../../parts/list-table.tsx';
 import { EmptyState } from '../../parts/notices.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
@@ -22,27 +23,34 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
   const text = useTexts(operatorPlanTexts);
   const words = useTexts(planTexts);
   const mayOperate = useMayOperate();
-  const [open, grant] = useDialog();
+  const [open, grant] = usePlaceDialog('grant');
+  const [ask, confirmation] = useConfirm();
   const list = useList('GET /admin/v1/accounts/{id}/subscriptions', { path: { id: accountId } });
-  const actions = ({ id, status }: Subscription) =>
+  const renew = (id: string) =>
+    ask({
+      label: text.renew,
+      question: text.renewQuestion,
+      endpoint: 'POST /admin/v1/subscriptions/{id}/renewals',
+      input: { path: { id } },
+    });
+  const cancel = (id: string) =>
+    ask({
+      label: text.cancel,
+      question: text.cancelQuestion,
+      isDangerous: true,
+      endpoint: 'DELETE /admin/v1/subscriptions/{id}',
+      input: { path: { id } },
+    });
+  const actions = ({ id, planId, status }: Subscription) =>
     status !== 'canceled' && (
-      <Group gap={4} wrap="nowrap">
-        <ConfirmButton
-          label={text.renew}
-          question={text.renewQuestion}
-          endpoint="POST /admin/v1/subscriptions/{id}/renewals"
-          input={{ path: { id } }}
-        />
+      <RowMenu label={text.actionsFor(planId)}>
+        <Menu.Item onClick={() => renew(id)}>{text.renew}</Menu.Item>
         {status !== 'expired' && (
-          <ConfirmButton
-            label={text.cancel}
-            question={text.cancelQuestion}
-            isDangerous
-            endpoint="DELETE /admin/v1/subscriptions/{id}"
-            input={{ path: { id } }}
-          />
+          <Menu.Item color="red" onClick={() => cancel(id)}>
+            {text.cancel}
+          </Menu.Item>
         )}
-      </Group>
+      </RowMenu>
     );
   return (
     <Stack>
@@ -56,7 +64,8 @@ export function PlanTab({ accountId }: { readonly accountId: string }) {
           empty={<EmptyState title={text.noSubscriptions} />}
         />
       </Section>
-      <GrantDialog accountId={accountId} {...grant} />
+      {confirmation}
+      {mayOperate && <GrantDialog accountId={accountId} {...grant} />}
     </Stack>
   );
 }

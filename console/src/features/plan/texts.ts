@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const planTexts = pageTexts(
   {
@@ -14,10 +15,10 @@ export const planTexts = pageTexts(
     weeklyCalls: 'Calls in a week',
     quotaTokens: 'Tokens in a period',
     periodDays: 'Period',
-    days: (count: string) => `${count} days`,
+    days: (count: string) => counted(count, 'day'),
     inputLimit: 'Max. input',
     outputLimit: 'Max. output',
-    tokensOnly: (count: string) => `${count} tokens`,
+    tokensOnly: (count: string) => counted(count, 'token'),
     history: 'Subscriptions',
     statuses: { scheduled: 'begins later', active: 'active', expired: 'ended', canceled: 'canceled' },
     startsAt: 'Begins',

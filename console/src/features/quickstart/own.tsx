@@ -8,6 +8,7 @@ import { SYSTEMS, type System } from '../../parts/calling/post.ts';
 import { KEY_PLACEHOLDER, useTrialKey } from '../../parts/calling/trial-key.ts';
 import { CodeBlock, CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -34,16 +35,16 @@ export function QuickstartPage() {
 
 function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[]; readonly hasPlan: boolean }) {
   const text = useTexts(quickstartTexts);
-  const [context, setContext] = useState<Wanted['context']>('balance');
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [query, change] = usePlaceQuery();
+  const context: Wanted['context'] = hasPlan && query.context === 'coding' ? 'coding' : 'balance';
   const { trialKey, key, setKey } = useTrialKey();
-  const [system, setSystem] = useState<System>(() => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix'));
+  const system = SYSTEMS.find((each) => each === query.system) ?? ownSystem();
   const messagesName = useMessagesName();
   const offered = models.filter(
     ({ operations, isInPlan }) =>
       operations.some((each) => CALLED.includes(each)) && (context === 'balance' || isInPlan),
   );
-  const model = offered.find(({ id }) => id === chosen) ?? offered[0];
+  const model = offered.find(({ id }) => id === query.model) ?? offered[0];
   if (model === undefined && context === 'balance')
     return <EmptyState title={text.noModels} hint={text.noModelsHint} />;
   const wanted: Wanted = {
@@ -64,7 +65,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           <SegmentedControl
             aria-label={text.paidBy}
             value={context}
-            onChange={(value) => setContext(value as Wanted['context'])}
+            onChange={(value) => change({ context: value === 'coding' ? value : null })}
             data={[
               { value: 'balance', label: text.balance },
               { value: 'coding', label: text.coding },
@@ -75,7 +76,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
           label={text.model}
           data={offered.map(({ id }) => id)}
           value={model?.id ?? null}
-          onChange={setChosen}
+          onChange={(chosen) => change({ model: chosen })}
           allowDeselect={false}
           w={220}
         />
@@ -87,7 +88,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
             wanted={wanted}
             operations={model.operations}
             isTrial={key !== '' && key === trialKey}
-            onSystem={setSystem}
+            onSystem={(chosen) => change({ system: chosen })}
           />
         </Section>
       )}
@@ -99,6 +100,8 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
     </>
   );
 }
+
+const ownSystem = (): System => (/Windows/.test(navigator.userAgent) ? 'powershell' : 'unix');
 
 interface SettingsProps {
   readonly wanted: Wanted;
@@ -112,8 +115,8 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
   const text = useTexts(quickstartTexts);
   const isServed = ({ operation }: Client): boolean => operations.includes(operation);
   const clients = CLIENTS.filter(isServed);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const client = clients.find(({ name }) => name === chosen) ?? clients[0];
+  const [query, change] = usePlaceQuery();
+  const client = clients.find(({ name }) => name === query.client) ?? clients[0];
   if (client === undefined) return <Text c="dimmed">{text.noClient}</Text>;
   const isWithoutKey = isTrial && client.isLasting;
   const { checked } = client;
@@ -128,7 +131,7 @@ function Settings({ wanted, operations, isTrial, onSystem }: SettingsProps) {
             disabled: !isServed(each),
           }))}
           value={client.name}
-          onChange={setChosen}
+          onChange={(chosen) => change({ client: chosen })}
           allowDeselect={false}
           w={320}
         />

@@ -1,21 +1,23 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { Route } from '../../api/types.ts';
 import { DateRangePicker } from '../../parts/date-range.tsx';
-import { type DateRange, dayIn, lastDays } from '../../parts/days.ts';
+import { dayIn, lastDays, rangeOf } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
+import { usePlaceAction } from '../../parts/forms/use-dialog.ts';
 import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
+import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState, ErrorNotice, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { routeName } from '../../parts/route-name.ts';
 import { Section } from '../../parts/section.tsx';
 import { SmallText } from '../../parts/small.ts';
 import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
-import { DrainButton, Drains, ResumeButton } from './drains.tsx';
+import { DrainButton, DrainDialog, Drains, ResumeButton, targetsOf } from './drains.tsx';
 import { FiguresOfProvider, type ProviderFigures, useProviderFigures, useRouteSums } from './provider-figures.tsx';
 import { ProviderTestButton } from './provider-test.tsx';
 import { Credentials, RouteState } from './route-state.tsx';
@@ -25,18 +27,19 @@ import { UnpricedUses } from './unpriced.tsx';
 export function RoutesPage() {
   const text = useTexts(routesTexts);
   const { billingTimezone } = useSession();
-  const [chosen, setChosen] = useState<DateRange | null>(null);
+  const [query, setQuery] = usePlaceQuery();
   const today = dayIn(billingTimezone, Date.now());
-  const range = chosen ?? lastDays(1, today);
+  const range = rangeOf(query, lastDays(1, today));
   const figures = useProviderFigures(range);
   const sumsOf = useRouteSums(range);
   const read = useRead('GET /admin/v1/routes', {}, { isLive: true });
   const { data } = read;
+  const mayOperate = useMayOperate();
   const byProvider = Object.entries(Object.groupBy(data?.data ?? [], ({ provider }) => provider));
   return (
     <Page lead={text.lead}>
       <Group gap="sm" role="group" aria-label={text.figures}>
-        <DateRangePicker value={range} onChange={setChosen} today={today} />
+        <DateRangePicker value={range} onChange={({ from, to }) => setQuery({ from, to })} today={today} />
       </Group>
       <ReadState read={read} />
       <ErrorNotice error={figures.error} onRetry={figures.retry} />
@@ -52,8 +55,17 @@ export function RoutesPage() {
         />
       ))}
       <UnpricedUses />
+      {mayOperate && <DrainOfPlace routes={data?.data ?? []} />}
     </Page>
   );
+}
+
+/** The dialog to drain the route that the page address names. */
+function DrainOfPlace({ routes }: { readonly routes: readonly Route[] }) {
+  const [action, setAction] = usePlaceAction(['drain']);
+  const route = routes.find((each) => action?.name === routeName(each));
+  if (route === undefined) return null;
+  return <DrainDialog isOpen onClose={() => setAction(null)} targets={targetsOf(route)} />;
 }
 
 interface ProviderProps {
@@ -136,19 +148,11 @@ function LastError({ route: { lastError, lastErrorAt, triedAgainAt } }: { readon
   );
 }
 
-function RouteDrain({ route: { provider, model, providerModel, drained } }: { readonly route: Route }) {
+function RouteDrain({ route }: { readonly route: Route }) {
   const text = useTexts(routesTexts);
+  const { drained } = route;
   // A drain of the whole provider is ended at the provider.
   if (isOfProvider(drained)) return <span>–</span>;
   if (drained !== null) return <ResumeButton drain={drained} />;
-  return (
-    <DrainButton
-      label={text.drain}
-      targets={[
-        { provider, model, providerModel },
-        { provider, model, providerModel: null },
-        { provider, model: null, providerModel: null },
-      ]}
-    />
-  );
+  return <DrainButton label={text.drain} targets={targetsOf(route)} />;
 }

@@ -4,7 +4,7 @@ import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
@@ -13,34 +13,41 @@ import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { routesTexts } from './texts.ts';
 
-interface ProviderTestButtonProps {
+interface ProviderTestProps {
   readonly provider: string;
   readonly models: readonly string[];
 }
 
-/** Calls a provider with each of its credentials and shows the results. */
-export function ProviderTestButton({ provider, models }: ProviderTestButtonProps) {
+export function ProviderTestButton(props: ProviderTestProps) {
   const text = useTexts(routesTexts);
   const [open, dialog] = useDialog();
-  const [{ model }, field] = useDraft(() => ({ model: '' }), dialog.isOpen);
   return (
     <>
-      <SmallButton onClick={open} aria-label={text.testTitle(provider)}>
+      <SmallButton onClick={open} aria-label={text.testTitle(props.provider)}>
         {text.test}
       </SmallButton>
-      <ChangeDialog
-        endpoint="POST /admin/v1/providers/{id}/test"
-        title={text.testTitle(provider)}
-        submitLabel={text.testRun}
-        size="lg"
-        {...dialog}
-        input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
-        result={(test) => <TestResult test={test} />}
-      >
-        <Text size="sm">{text.testHint}</Text>
-        <NativeSelect label={text.model} {...field('model')} data={[{ value: '', label: text.anyModel }, ...models]} />
-      </ChangeDialog>
+      <ProviderTestDialog {...props} {...dialog} />
     </>
+  );
+}
+
+/** Calls a provider with each of its credentials and shows the results. */
+export function ProviderTestDialog({ provider, models, ...dialog }: ProviderTestProps & DialogProps) {
+  const text = useTexts(routesTexts);
+  const [{ model }, field] = useDraft(() => ({ model: '' }), dialog.isOpen);
+  return (
+    <ChangeDialog
+      endpoint="POST /admin/v1/providers/{id}/test"
+      title={text.testTitle(provider)}
+      submitLabel={text.testRun}
+      size="lg"
+      {...dialog}
+      input={() => ({ path: { id: provider }, body: { model: model || undefined } })}
+      result={(test) => <TestResult test={test} />}
+    >
+      <Text size="sm">{text.testHint}</Text>
+      <NativeSelect label={text.model} {...field('model')} data={[{ value: '', label: text.anyModel }, ...models]} />
+    </ChangeDialog>
   );
 }
 

@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const providersTexts = pageTexts(
   {
@@ -7,12 +8,11 @@ export const providersTexts = pageTexts(
     noneHint: 'Add one from a preset or by hand.',
     add: 'Add a provider',
     editTitle: (name: string) => `Edit ${name}`,
-    editProvider: (name: string) => `Edit provider ${name}`,
     providers: 'Providers',
     protocol: 'Protocol',
     address: 'Address',
     credentials: 'Credentials',
-    modelCount: (count: number) => `${count} models`,
+    modelCount: (count: number) => counted(count, 'model'),
     failedToday: 'Failed today',
     marginToday: 'Margin today',
     latency: 'Latency p50 / p95',
@@ -50,7 +50,6 @@ export const providersTexts = pageTexts(
     noneHint: '请从预设添加，或手动填写。',
     add: '添加供应商',
     editTitle: (name: string) => `编辑 ${name}`,
-    editProvider: (name: string) => `编辑供应商 ${name}`,
     providers: '供应商',
     protocol: '协议',
     address: '地址',

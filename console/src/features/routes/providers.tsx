@@ -1,16 +1,16 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useRead } from '../../api/queries.ts';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
 import { fieldsOf, listOf, textOf } from '../../parts/catalog/catalog-value.ts';
-import { RemoveButton } from '../../parts/catalog/remove-button.tsx';
+import { RemoveDialog } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { dayIn, lastDays } from '../../parts/days.ts';
 import { useNowMs } from '../../parts/figures.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { type PlaceAction, usePlaceAction } from '../../parts/forms/use-dialog.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ErrorNotice } from '../../parts/notices.tsx';
-import { SmallButton } from '../../parts/small.ts';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
@@ -19,35 +19,55 @@ import { useTexts } from '../../text/language.tsx';
 import { credentialsOf } from './credential-draft.ts';
 import { useProviderFigures } from './provider-figures.tsx';
 import { EditProviderDialog, NewProviderDialog } from './provider-form.tsx';
-import { ProviderTestButton } from './provider-test.tsx';
+import { ProviderTestDialog } from './provider-test.tsx';
 import { providersTexts } from './providers-texts.ts';
 import { CredentialStates } from './route-state.tsx';
+import { routesTexts } from './texts.ts';
+
+const ACTIONS = ['new', 'edit', 'test', 'remove'] as const;
+type Action = PlaceAction<(typeof ACTIONS)[number]>;
 
 export function ProvidersPage() {
   const text = useTexts(providersTexts);
   const mayOperate = useMayOperate();
+  const [action, setAction] = usePlaceAction(ACTIONS);
   return (
     <CatalogPageFrame
       mayOperate={mayOperate}
       lead={text.lead}
-      actions={(catalog) => <NewProviderButton catalog={catalog} />}
+      actions={() => (
+        <Button leftSection={<PlusIcon />} onClick={() => setAction({ kind: 'new', name: '' })}>
+          {text.add}
+        </Button>
+      )}
     >
-      {(catalog) => <ProviderTable catalog={catalog} />}
+      {(catalog) => (
+        <>
+          <ProviderTable catalog={catalog} onAction={setAction} />
+          {action !== null && mayOperate && (
+            <ProviderAction {...action} catalog={catalog} onClose={() => setAction(null)} />
+          )}
+        </>
+      )}
     </CatalogPageFrame>
   );
 }
 
-function NewProviderButton({ catalog }: { readonly catalog: Catalog }) {
-  const text = useTexts(providersTexts);
-  const [open, dialog] = useDialog();
-  return (
-    <>
-      <Button leftSection={<PlusIcon />} onClick={open}>
-        {text.add}
-      </Button>
-      {dialog.isOpen && <NewProviderDialog catalog={catalog} onClose={dialog.onClose} />}
-    </>
-  );
+interface ProviderActionProps extends Action {
+  readonly catalog: Catalog;
+  readonly onClose: () => void;
+}
+
+function ProviderAction({ kind, name, catalog, onClose }: ProviderActionProps) {
+  const row = rowsOf(catalog).find(({ id }) => id === name);
+  if (kind === 'test' && row !== undefined) {
+    return <ProviderTestDialog isOpen onClose={onClose} provider={name} models={row.models} />;
+  }
+  if (!catalog.canEdit) return null;
+  if (kind === 'new') return <NewProviderDialog catalog={catalog} onClose={onClose} />;
+  if (row === undefined) return null;
+  if (kind === 'edit') return <EditProviderDialog name={name} catalog={catalog} onClose={onClose} />;
+  return <RemoveDialog isOpen onClose={onClose} catalog={catalog} section="providers" name={name} />;
 }
 
 interface ProviderRow {
@@ -60,7 +80,12 @@ interface ProviderRow {
 
 const HOUR_MS = 3_600_000;
 
-function ProviderTable({ catalog }: { readonly catalog: Catalog }) {
+interface ProviderTableProps {
+  readonly catalog: Catalog;
+  readonly onAction: (action: Action) => void;
+}
+
+function ProviderTable({ catalog, onAction }: ProviderTableProps) {
   const text = useTexts(providersTexts);
   const format = useFormat();
   const mayOperate = useMayOperate();
@@ -80,7 +105,7 @@ function ProviderTable({ catalog }: { readonly catalog: Catalog }) {
   };
   const latencyOf = (id: string): string => {
     const { p50, p95 } = latency.data?.data.find(({ provider }) => provider === id)?.durationMs ?? {};
-    return p50 == null || p95 == null ? '–' : `${format.duration(p50)} / ${format.duration(p95)}`;
+    return p50 == null || p95 == null ? '–' : `${format.duration(p50, p95)} / ${format.duration(p95)}`;
   };
   const columns: Column<ProviderRow>[] = [
     { header: text.name, cell: ({ id }) => id },
@@ -111,7 +136,7 @@ function ProviderTable({ catalog }: { readonly catalog: Catalog }) {
         label={text.providers}
         items={rows}
         columns={columns}
-        actions={mayOperate && (({ id, models }) => <ProviderActions id={id} models={models} catalog={catalog} />)}
+        actions={mayOperate && (({ id }) => <ProviderMenu id={id} canEdit={catalog.canEdit} onAction={onAction} />)}
       />
     </>
   );
@@ -126,26 +151,26 @@ function ModelNames({ models }: Pick<ProviderRow, 'models'>) {
   return <span title={models.join(text.comma)}>{text.modelCount(models.length)}</span>;
 }
 
-interface ProviderActionsProps extends Pick<ProviderRow, 'id' | 'models'> {
-  readonly catalog: Catalog;
+interface ProviderMenuProps extends Pick<ProviderTableProps, 'onAction'> {
+  readonly id: string;
+  readonly canEdit: boolean;
 }
 
-function ProviderActions({ id, models, catalog }: ProviderActionsProps) {
+function ProviderMenu({ id: name, canEdit, onAction }: ProviderMenuProps) {
   const text = useTexts(providersTexts);
-  const [open, dialog] = useDialog();
+  const { test } = useTexts(routesTexts);
   return (
-    <Group gap={4}>
-      <ProviderTestButton provider={id} models={models} />
-      {catalog.canEdit && (
+    <RowMenu label={text.actionsFor(name)}>
+      <Menu.Item onClick={() => onAction({ kind: 'test', name })}>{test}</Menu.Item>
+      {canEdit && (
         <>
-          <SmallButton onClick={open} aria-label={text.editProvider(id)}>
-            {text.edit}
-          </SmallButton>
-          {dialog.isOpen && <EditProviderDialog name={id} catalog={catalog} onClose={dialog.onClose} />}
-          <RemoveButton catalog={catalog} section="providers" name={id} />
+          <Menu.Item onClick={() => onAction({ kind: 'edit', name })}>{text.edit}</Menu.Item>
+          <Menu.Item color="red" onClick={() => onAction({ kind: 'remove', name })}>
+            {text.remove}
+          </Menu.Item>
         </>
       )}
-    </Group>
+    </RowMenu>
   );
 }
 

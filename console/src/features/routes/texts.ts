@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const routesTexts = pageTexts(
   {
@@ -11,7 +12,7 @@ export const routesTexts = pageTexts(
     errorRateHint:
       'Calls that failed at this provider. Attempts that failed over to another provider are not included; the metric faregate_provider_failures_total counts them.',
     marginShare: 'Margin %',
-    marginUnknown: (calls: number) => `unknown: ${calls} calls have no cost`,
+    marginUnknown: (calls: number) => `unknown: ${counted(calls, 'call')} without a cost`,
     routesOf: (provider: string) => `Routes of ${provider}`,
     providerModel: 'Provider model',
     priority: 'Priority / weight',
@@ -24,8 +25,8 @@ export const routesTexts = pageTexts(
     off: 'disabled',
     drained: 'drained',
     openHint: 'The circuit breaker is open: calls take other routes until the next probe.',
-    failures: (count: number) => (count === 1 ? '1 failure' : `${count} failures in a row`),
-    accountBreakers: (count: number) => (count === 1 ? 'open for 1 account' : `open for ${count} accounts`),
+    failures: (count: number) => counted(count, 'failure', 'failures in a row'),
+    accountBreakers: (count: number) => `open for ${counted(count, 'account')}`,
     credentialStates: { active: 'active', resting: 'cooling down', refused: 'refused' },
     notSinceStart: 'not since the start of this node',
     drains: 'Active drains',

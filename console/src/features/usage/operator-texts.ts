@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const operatorUsageTexts = pageTexts(
   {
@@ -11,9 +12,8 @@ export const operatorUsageTexts = pageTexts(
     planRevenueHint: 'plan prices, spread over the days of each period',
     planCost: (amount: string) => `${amount} of it on Coding Plans`,
     revenueUnknown: 'Plan revenue is only available by account, group and day.',
-    callsWithoutCost: (calls: string) => `${calls} calls without a known cost`,
+    callsWithoutCost: (calls: string) => `${counted(calls, 'call')} without a known cost`,
     held: (amount: string) => `up to ${amount} in unresolved calls`,
-    accountId: 'Account',
     chart: 'By day',
     chartOf: (measure: string) => `${measure} by day; see the table below`,
     undivided: 'Too many groups for the chart; it shows daily totals.',
@@ -35,7 +35,6 @@ export const operatorUsageTexts = pageTexts(
     revenueUnknown: 'Coding Plan 收入只能按账户、分组和日期归属。',
     callsWithoutCost: (calls: string) => `${calls} 次调用成本未知`,
     held: (amount: string) => `待处理调用最多 ${amount}`,
-    accountId: '仅账户',
     chart: '按日',
     chartOf: (measure: string) => `每日${measure}；数值见下表`,
     undivided: '分组过多，图表仅按日显示合计。',

@@ -3,10 +3,11 @@ import { useRead } from '../../api/queries.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, usageRange } from '../../parts/days.ts';
-import { FilterText, FoldedFilters } from '../../parts/filters.tsx';
+import { FoldedFilters } from '../../parts/filters.tsx';
 import { chosenOf, usePlaceQuery } from '../../parts/location.ts';
 import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
+import { AccountPicker, KeyPicker, ModelPicker, ProviderPicker } from '../../parts/picker.tsx';
 import { Section } from '../../parts/section.tsx';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
@@ -18,7 +19,7 @@ import { UsageChart } from './usage-chart.tsx';
 import { usagePlaceOf } from './usage-place.ts';
 import { UsageTable } from './usage-table.tsx';
 
-const FILTERS = ['accountId', 'model', 'provider'] as const;
+const FILTERS = ['accountId', 'keyId', 'model', 'provider'] as const;
 
 export function OperatorUsagePage() {
   const text = useTexts(operatorUsageTexts);
@@ -52,9 +53,10 @@ export function OperatorUsagePage() {
               onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}
               data={GROUPINGS.map((value) => ({ value, label: words.dimensions[value] }))}
             />
-            <FilterText name="accountId" label={text.accountId} placeholder="acct_…" />
-            <FilterText name="model" label={text.onlyModel} />
-            <FilterText name="provider" label={text.onlyProvider} />
+            <AccountPicker value={query.accountId} onChange={(accountId) => setQuery({ accountId, keyId: null })} />
+            <KeyPicker value={query.keyId} onChange={(keyId) => setQuery({ keyId })} accountId={query.accountId} />
+            <ModelPicker value={query.model} onChange={(model) => setQuery({ model })} />
+            <ProviderPicker value={query.provider} onChange={(provider) => setQuery({ provider })} />
           </SimpleGrid>
         </Stack>
       </FoldedFilters>

@@ -1,4 +1,4 @@
-import { type DateRange, isDay, lastDays } from '../../parts/days.ts';
+import { type DateRange, lastDays, rangeOf } from '../../parts/days.ts';
 import type { Place } from '../../parts/location.ts';
 import type { UsageMeasure } from '../../parts/usage/usage-parts.ts';
 
@@ -21,7 +21,7 @@ export function usagePlaceOf<Dimension extends string>(
 ): UsagePlace<Dimension> {
   const first = lastDays(DAYS_AT_FIRST, today);
   return {
-    range: { from: isDay(query.from) ? query.from : first.from, to: isDay(query.to) ? query.to : first.to },
+    range: rangeOf(query, first),
     by: dimensions.find((name) => name === query.by) ?? dimensions[0],
     measure: MEASURES.find((name) => name === measure) ?? 'charge',
   };

@@ -23,9 +23,9 @@ interface UsageTableProps {
 
 const GROUPS_MAX = 500;
 
+/** Behind the columns that everyone needs; only those of which the grouping has figures. */
 const AMOUNTS = [
   { label: 'planRevenue', amount: 'planRevenueYuan' },
-  { label: 'margin', amount: 'marginYuan' },
   { label: 'balanceMargin', amount: 'balanceMarginYuan' },
   { label: 'ofPlans', amount: 'planMarginYuan' },
 ] as const;
@@ -65,12 +65,13 @@ export function UsageTable({ asked, by }: UsageTableProps) {
             isFigure: true,
             cell: ({ netChargeYuan }) => <Yuan amount={netChargeYuan} isShort />,
           },
+          { header: text.margin, isFigure: true, cell: (group) => <Margin group={group} amount="marginYuan" /> },
           { header: text.marginShare, isFigure: true, cell: (group) => <MarginShare sums={group} /> },
+          { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
           { header: words.tokens, isFigure: true, cell: (group) => format.count(tokensOf(group)) },
           { header: words.charge, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
           { header: text.refunds, isFigure: true, cell: ({ refundYuan }) => <Yuan amount={refundYuan} isShort /> },
-          { header: text.cost, isFigure: true, cell: ({ costYuan }) => <Yuan amount={costYuan} isShort /> },
-          ...AMOUNTS.map(({ label, amount }) => ({
+          ...AMOUNTS.filter(({ amount }) => items.some((group) => group[amount] !== null)).map(({ label, amount }) => ({
             header: text[label],
             isFigure: true,
             cell: (group: UsageGroup) => <Margin group={group} amount={amount} />,
@@ -90,7 +91,7 @@ function GroupCell({ group, by, name }: { readonly group: UsageGroup; readonly b
 
 interface MarginProps {
   readonly group: UsageGroup;
-  readonly amount: (typeof AMOUNTS)[number]['amount'];
+  readonly amount: (typeof AMOUNTS)[number]['amount'] | 'marginYuan';
 }
 
 function Margin({ group, amount }: MarginProps) {

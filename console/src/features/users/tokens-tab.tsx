@@ -6,7 +6,7 @@ import { Instant, useNowMs } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
 import { InstantInput } from '../../parts/forms/instant-input.tsx';
-import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
+import { type DialogProps, usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
 import { KeyStateBadge, keyStateOf } from '../../parts/keys/key-state.tsx';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
@@ -27,7 +27,7 @@ export function TokensTab() {
   const text = useTexts(usersTexts);
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
-  const [open, newToken] = useDialog();
+  const [open, newToken] = usePlaceDialog('new-token');
   const [created, setCreated] = useState<string | null>(null);
   const list = useList('GET /admin/v1/tokens', {});
   const columns: Column<AdminToken>[] = [
@@ -76,7 +76,7 @@ export function TokensTab() {
         empty={<EmptyState title={text.noTokens} hint={text.noTokensHint} />}
       />
       <SecretDialog title={text.newToken} secret={created} hint={text.tokenHint} onClose={() => setCreated(null)} />
-      <NewTokenDialog {...newToken} onCreated={setCreated} />
+      {mayOperate && <NewTokenDialog {...newToken} onCreated={setCreated} />}
     </Section>
   );
 }

@@ -5,7 +5,7 @@ import type { User } from '../../api/types.ts';
 import { StatusWord } from '../../parts/account-status.tsx';
 import { Instant } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { hashOf, usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
@@ -22,7 +22,7 @@ export function UsersTab() {
   const text = useTexts(usersTexts);
   const mayOperate = useMayOperate();
   const [{ search = '', operators }, setQuery] = usePlaceQuery();
-  const [open, newUser] = useDialog();
+  const [open, newUser] = usePlaceDialog('new');
   const [link, setLink] = useState<ShownLink | null>(null);
   const query = search !== '' ? { search } : operators === 'true' ? { operators: 'true' as const } : {};
   const list = useList('GET /admin/v1/users', { query });
@@ -84,6 +84,7 @@ export function UsersTab() {
         <ListTable
           label={text.users}
           list={list}
+          isInPlace
           columns={columns}
           actions={mayOperate && ((user: User) => <UserActions user={user} onLink={setLink} />)}
           empty={
@@ -95,7 +96,7 @@ export function UsersTab() {
           }
         />
       </Stack>
-      <UserDialog user={null} {...newUser} onLink={setLink} />
+      {mayOperate && <UserDialog user={null} {...newUser} onLink={setLink} />}
     </Section>
   );
 }

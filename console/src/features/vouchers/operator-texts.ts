@@ -1,4 +1,5 @@
 import { pageTexts } from '../../parts/texts.ts';
+import { counted } from '../../text/counted.ts';
 
 export const vouchersTexts = pageTexts(
   {
@@ -24,7 +25,7 @@ export const vouchersTexts = pageTexts(
     at: 'Time',
     cancel: 'Cancel',
     cancelQuestion: (name: string, left: string) =>
-      `${left} unredeemed vouchers of “${name}” become invalid. Redeemed vouchers are not affected. This cannot be undone.`,
+      `${counted(left, 'unredeemed voucher')} of “${name}” can no longer be redeemed. Redeemed vouchers are not affected. This cannot be undone.`,
     codesTitle: (name: string) => `Codes of ${name}`,
     codesHint: 'Save the codes now: they are never shown again.',
     saveCsv: 'Save as CSV',

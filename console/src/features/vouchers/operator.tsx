@@ -1,18 +1,18 @@
-import { Badge, Button, Group } from '@mantine/core';
+import { Badge, Button, Menu } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { NewVoucherBatch, VoucherBatch } from '../../api/types.ts';
 import { Instant, useNowMs, Yuan } from '../../parts/figures.tsx';
 import { FilterText } from '../../parts/filters.tsx';
-import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { useConfirm } from '../../parts/forms/use-confirm.tsx';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
 import { EmptyState } from '../../parts/notices.tsx';
 import { Page, usePageTitle } from '../../parts/page.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Section } from '../../parts/section.tsx';
-import { SmallButton } from '../../parts/small.ts';
 import { TwoLines } from '../../parts/two-lines.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useFormat } from '../../text/format.ts';
@@ -29,7 +29,8 @@ export function VoucherBatchesPage() {
   const format = useFormat();
   const nowMs = useNowMs();
   const mayOperate = useMayOperate();
-  const [open, newBatch] = useDialog();
+  const [open, newBatch] = usePlaceDialog('new');
+  const [ask, confirmation] = useConfirm();
   const [created, setCreated] = useState<NewVoucherBatch | null>(null);
   const [looked, setLooked] = useState<VoucherBatch | null>(null);
   const [{ search = '' }] = usePlaceQuery();
@@ -57,19 +58,23 @@ export function VoucherBatchesPage() {
     { header: text.created, cell: ({ createdAt }) => <Instant at={createdAt} isRelative /> },
     { header: text.by, cell: ({ createdBy }) => createdBy },
   ];
+  const cancel = (batch: VoucherBatch) =>
+    ask({
+      label: text.cancel,
+      question: text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount)),
+      isDangerous: true,
+      endpoint: 'DELETE /admin/v1/vouchers/{id}',
+      input: { path: { id: batch.id } },
+    });
   const actions = (batch: VoucherBatch) => (
-    <Group gap={4}>
-      <SmallButton onClick={() => setLooked(batch)}>{text.redemptions}</SmallButton>
+    <RowMenu label={text.actionsFor(batch.name)}>
+      <Menu.Item onClick={() => setLooked(batch)}>{text.redemptions}</Menu.Item>
       {mayOperate && statusOf(batch, nowMs) === 'open' && (
-        <ConfirmButton
-          label={text.cancel}
-          question={text.cancelQuestion(batch.name, format.count(batch.count - batch.redeemedCount))}
-          isDangerous
-          endpoint="DELETE /admin/v1/vouchers/{id}"
-          input={{ path: { id: batch.id } }}
-        />
+        <Menu.Item color="red" onClick={() => cancel(batch)}>
+          {text.cancel}
+        </Menu.Item>
       )}
-    </Group>
+    </RowMenu>
   );
   return (
     <Page
@@ -89,12 +94,14 @@ export function VoucherBatchesPage() {
           list={list}
           columns={columns}
           actions={actions}
+          isInPlace
           empty={
             search === '' ? <EmptyState title={text.none} hint={text.noneHint} /> : <EmptyState title={text.noMatch} />
           }
         />
       </Section>
-      <NewBatchDialog {...newBatch} onCreated={setCreated} />
+      {mayOperate && <NewBatchDialog {...newBatch} onCreated={setCreated} />}
+      {confirmation}
       <CodesDialog batch={created} onClose={() => setCreated(null)} />
       {looked !== null && <RedemptionsDialog batch={looked} onClose={() => setLooked(null)} />}
     </Page>

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import type { WebhookEndpoint } from '../../api/types.ts';
 import { Instant } from '../../parts/figures.tsx';
-import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { usePlaceDialog } from '../../parts/forms/use-dialog.ts';
 import { AccountLink } from '../../parts/links.tsx';
 import { ListTable } from '../../parts/list-table.tsx';
 import { usePlaceQuery } from '../../parts/location.ts';
@@ -89,7 +89,7 @@ function EndpointState({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
 
 function CreateButton() {
   const text = useTexts(webhooksTexts);
-  const [open, dialog] = useDialog();
+  const [open, dialog] = usePlaceDialog('new');
   const [secret, setSecret] = useState<string | null>(null);
   const showCreated = (made: string | null): void => {
     if (made === null) notifications.show({ color: 'teal', message: text.madeMessenger });

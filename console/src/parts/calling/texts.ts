@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { pageTexts } from '../texts.ts';
 
 export const callingTexts = pageTexts(
@@ -12,8 +13,9 @@ export const callingTexts = pageTexts(
     counting: 'Calculating…',
     notSeen: 'You cannot see this call: the key belongs to another account or user.',
     noText: 'No text was returned. The model may have used all tokens for reasoning.',
-    costLine: (input: string, output: string, charge: string) => `${input} tokens in, ${output} out: ${charge}`,
-    onPlan: (input: string, output: string) => `${input} tokens in, ${output} out, on the Coding Plan`,
+    costLine: (input: string, output: string, charge: string) =>
+      `${counted(input, 'token')} in, ${output} out: ${charge}`,
+    onPlan: (input: string, output: string) => `${counted(input, 'token')} in, ${output} out, on the Coding Plan`,
     toCall: 'Call details',
     stopped: 'Stopped. Usage until then is charged.',
     endedEarly: 'The connection was lost before the response ended. Usage until then is charged.',

@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { pageTexts } from '../texts.ts';
 
 export const callColumnTexts = pageTexts(
@@ -6,7 +7,7 @@ export const callColumnTexts = pageTexts(
     output: 'Output',
     refunded: (amount: string) => `${amount} refunded`,
     held: (amount: string) => `${amount} reserved`,
-    times: (count: number) => `${count} times in that minute`,
+    times: (count: number) => `${counted(count, 'time')} in that minute`,
     unknownCaller: 'unknown',
     message: 'Message',
     ownRequestId: (id: string) => `client: ${id}`,

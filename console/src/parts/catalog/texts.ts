@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { pageTexts } from '../texts.ts';
 
 export const catalogTexts = pageTexts(
@@ -37,7 +38,7 @@ export const catalogTexts = pageTexts(
     instant: 'Instant',
     instantNeeded: 'Enter a valid instant.',
     unchanged: 'Nothing is changed.',
-    problems: (count: number) => (count === 1 ? 'The catalog has a problem' : `The catalog has ${count} problems`),
+    problems: (count: number) => `The catalog has ${counted(count, 'problem')}`,
     line: (line: string) => `Line ${line}`,
     outdated: 'Somebody else has changed the catalog',
     outdatedHint: 'Changed since you opened this:',

@@ -1,30 +1,13 @@
-import { Text } from '@mantine/core';
-import type { ChangeName, InputOf } from '../../api/client.ts';
+import type { ChangeName } from '../../api/client.ts';
 import { SmallButton } from '../small.ts';
-import { ChangeDialog, type ChangeDialogProps } from './change-dialog.tsx';
-import { useDialog } from './use-dialog.ts';
+import { type Confirmation, useConfirm } from './use-confirm.tsx';
 
-interface ConfirmButtonProps<Name extends ChangeName>
-  extends Pick<ChangeDialogProps<Name>, 'endpoint' | 'isDangerous' | 'doneText' | 'onDone'> {
-  readonly label: string;
-  /** States the effect and what is irreversible. */
-  readonly question: string;
-  readonly input: InputOf<Name>;
-}
-
-export function ConfirmButton<Name extends ChangeName>({
-  label,
-  question,
-  input,
-  ...change
-}: ConfirmButtonProps<Name>) {
-  const [open, dialog] = useDialog();
+export function ConfirmButton<Name extends ChangeName>(confirmation: Confirmation<Name>) {
+  const [ask, dialog] = useConfirm();
   return (
     <>
-      <SmallButton onClick={open}>{label}</SmallButton>
-      <ChangeDialog {...change} {...dialog} title={label} input={() => input}>
-        <Text component="div">{question}</Text>
-      </ChangeDialog>
+      <SmallButton onClick={() => ask(confirmation)}>{confirmation.label}</SmallButton>
+      {dialog}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { pageTexts } from '../texts.ts';
 
 export const limitsTexts = pageTexts(
@@ -21,13 +22,13 @@ export const limitsTexts = pageTexts(
       weeklySpendCapYuan: (amount: string) => `${amount} a week`,
       monthlySpendCapYuan: (amount: string) => `${amount} a month`,
       totalSpendCapYuan: (amount: string) => `${amount} in all`,
-      dailyCalls: (count: string) => `${count} calls a day`,
-      concurrency: (count: string) => `${count} concurrent calls`,
-      requestsPerMinute: (count: string) => `${count} requests per minute`,
-      tokensPerMinute: (count: string) => `${count} tokens per minute`,
-      modelLimits: (count: number) => (count === 1 ? '1 model with limits' : `${count} models with limits`),
-      allowedModels: (count: number) => (count === 1 ? '1 model only' : `${count} models only`),
-      allowedNetworks: (count: number) => (count === 1 ? '1 network only' : `${count} networks only`),
+      dailyCalls: (count: string) => `${counted(count, 'call')} a day`,
+      concurrency: (count: string) => counted(count, 'concurrent call'),
+      requestsPerMinute: (count: string) => `${counted(count, 'request')} per minute`,
+      tokensPerMinute: (count: string) => `${counted(count, 'token')} per minute`,
+      modelLimits: (count: number) => `${counted(count, 'model')} with limits`,
+      allowedModels: (count: number) => `${counted(count, 'model')} only`,
+      allowedNetworks: (count: number) => `${counted(count, 'network')} only`,
     },
     allowedModelsHint: 'The key can only call these models.',
     memberModelsHint: 'Keys of this member can only call these models.',

@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { defineTexts } from '../../text/language.tsx';
 
 export const ringTexts = defineTexts(
@@ -6,9 +7,9 @@ export const ringTexts = defineTexts(
     weekly: 'Week',
     quota: 'Tokens of the period',
     concurrency: 'Concurrency',
-    calls: (left: string, limit: string) => `${left} of ${limit} calls left`,
-    tokens: (left: string, limit: string) => `${left} of ${limit} tokens left`,
-    free: (left: string, limit: string) => `${left} of ${limit} calls free`,
+    calls: (left: string, limit: string) => `${left} of ${counted(limit, 'call')} left`,
+    tokens: (left: string, limit: string) => `${left} of ${counted(limit, 'token')} left`,
+    free: (left: string, limit: string) => `${left} of ${counted(limit, 'call')} free`,
     sliding: 'Each call becomes available again after five hours.',
     moreAt: { more: (when: string) => `More ${when}`, room: (when: string) => `Available ${when}` },
     resetsAt: (when: string) => `Resets ${when}`,

@@ -1,11 +1,12 @@
 import { Anchor, Badge, Card, Group, SimpleGrid, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { OwnModel } from '../../api/types.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 import { atPriceFactor, LIST_PRICE_BASIS_POINTS, percentOf } from '../basis-points.ts';
 import { useOperationName } from '../calls/operation-name.ts';
+import { usePlaceSearch } from '../filters.tsx';
 import { hashOf } from '../location.ts';
 import { EmptyState } from '../notices.tsx';
 import { DimmedText, SmallText } from '../small.ts';
@@ -30,7 +31,7 @@ interface ModelListProps {
 /** Models with their prices, and a search. */
 export function ModelList({ models, priceFactor, canTry }: ModelListProps) {
   const text = useTexts(priceTexts);
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = usePlaceSearch();
   const found = models.filter((model) => fits(model, search.trim().toLowerCase()));
   return (
     <>

@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted.ts';
 import { pageTexts } from '../texts.ts';
 
 export const priceTexts = pageTexts(
@@ -11,7 +12,7 @@ export const priceTexts = pageTexts(
     aliases: (names: string) => `also ${names}`,
     context: 'Context',
     output: 'Max. output',
-    tokens: (count: string) => `${count} tokens`,
+    tokens: (count: string) => counted(count, 'token'),
     operations: 'Operations',
     now: { base: 'all day', peak: 'peak price now', off_peak: 'off-peak price now' },
     base: 'Price',

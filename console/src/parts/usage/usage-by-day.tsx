@@ -8,7 +8,7 @@ import { useTexts } from '../../text/language.tsx';
 import type { Format } from '../../text/written.ts';
 import { daysOf } from '../days.ts';
 import { commonTexts } from '../texts.ts';
-import { colorOfPart, writeMeasure } from './usage-chart-marks.ts';
+import { colorsOf, writeMeasure } from './usage-chart-marks.ts';
 import type { UsageGroup } from './usage-group.ts';
 import { barsOf, type PartOf, type UsageMeasure } from './usage-parts.ts';
 
@@ -41,10 +41,11 @@ export const UsageByDay = memo(function UsageByDay(props: UsageByDayProps) {
   const { data, series } = useMemo(() => {
     const whole = { id: '', name: text.total };
     const { bars, parts } = barsOf(groups, daysOf({ from, to }), measure, partOf ?? (() => whole));
+    const colors = colorsOf(parts);
     const series = parts.map((part, place) => ({
       name: `part${place}`,
       label: part?.name ?? text.others,
-      color: colorOfPart(place),
+      color: colors[place]!,
     }));
     return { data: [...bars], series };
   }, [groups, from, to, measure, partOf, text]);
