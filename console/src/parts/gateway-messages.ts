@@ -5,6 +5,9 @@
 export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   // The reason of the first revision of a catalog.
   'the content of {}': '{1} 的内容',
+  'The {} header must be a list of at most {} tags, separated by commas. A tag has 1 to {} letters, digits and characters of "_.:/@+-", and begins with a letter or a digit.':
+    '请求头 {1} 最多可列出 {2} 个标签，以逗号分隔。每个标签为 1 到 {3} 个字母、数字或“_.:/@+-”中的字符，并以字母或数字开头。',
+  'Use only one of {}, together with any of {}.': '只能选用 {1} 中的一项，可与 {2} 中的任意项同用。',
   'There is no account {}.': '没有账户 {1}。',
   'There is no group "{}".{}': '没有分组“{1}”。{2*}',
   'There is no user {}.': '没有用户 {1}。',

@@ -30,7 +30,7 @@ export const callingTexts = pageTexts(
       plan: 'The Coding Plan does not allow this call now. Choose the balance, or see when the plan does.',
       keyBudget: 'A budget of this key is used up. Use another key, or create a trial key.',
       memberBudget: 'Your own budget is used up. An owner of the account can raise it.',
-      dailyCap: 'The account has reached its daily cap. An owner of the account or an operator can raise it.',
+      dailyCap: 'The account has reached its daily spending cap. An owner of the account or an operator can raise it.',
       key: 'The key is not valid. Use another key, or create a trial key.',
       model: 'This key or this account may not use the model here. Choose another model or another key.',
       size: 'The conversation is too large. Begin a new one, or leave out images.',
