@@ -11,6 +11,13 @@ export function renderCall(call: CallResponse): string {
     ['key', call.keyName ?? call.keyId],
     ...fieldsOf(call, 'model', 'operation'),
     ['route', `${route.provider} · ${route.model}`],
+    ...(call.translation === null
+      ? []
+      : ([
+          ['translated to', call.translation.to],
+          ['left out', call.translation.leftOut.join(', ') || '-'],
+          ['added', call.translation.added.join(', ') || '-'],
+        ] as const)),
     ['status', [call.status, call.httpStatus, errorCode].filter((part) => part !== null).join(' ')],
     ...fieldsOf(call, 'took ms: durationMs', 'charged: chargeYuan'),
     call.refundedYuan !== null && call.refundedYuan !== '0' && ['refunded', `¥${call.refundedYuan}`],

@@ -5,6 +5,9 @@ export const storyTexts = pageTexts(
   {
     asked: 'Request',
     stream: 'Streamed',
+    translated: 'Translated to',
+    leftOut: 'Fields left out',
+    added: 'Fields added',
     triedBefore: 'Earlier attempts',
     happened: 'Timeline',
     admitted: 'Admitted and reserved',
@@ -48,6 +51,9 @@ export const storyTexts = pageTexts(
   {
     asked: '请求内容',
     stream: '流式',
+    translated: '转换为',
+    leftOut: '省略的字段',
+    added: '添加的字段',
     triedBefore: '此前尝试',
     happened: '处理过程',
     admitted: '已受理并预留',

@@ -59,6 +59,9 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 text.route,
                 forOperators === null ? null : `${forOperators.route.provider} · ${forOperators.route.model}`,
               ],
+              [text.translated, call.translation?.to],
+              [text.leftOut, call.translation?.leftOut.join(', ') || null],
+              [text.added, call.translation?.added.join(', ') || null],
               [
                 text.triedBefore,
                 // Records of earlier versions have no attempts.
