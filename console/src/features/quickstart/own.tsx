@@ -1,5 +1,4 @@
 import { Alert, Anchor, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { KeyField } from '../../parts/calling/key-field.tsx';
