@@ -1,9 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useAccountChoice } from '../api/account-choice.ts';
-import { ForgotPage } from '../features/entrance/forgot-page.tsx';
-import { FORGOT_PATH, SignInPage } from '../features/entrance/sign-in-page.tsx';
-import { WelcomePage } from '../features/entrance/welcome-page.tsx';
+import { FORGOT_PATH } from '../features/entrance/forgot-path.ts';
 import { mayOpen } from '../layout/page-for.ts';
 import { PageFrame } from '../layout/page-frame.tsx';
 import type { PaletteDialogProps } from '../layout/palette-button.tsx';
@@ -36,6 +34,13 @@ const texts = defineTexts(
 
 const pricing = loadedLater<object>(async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage);
 
+// Users with a session, who are most, do not need these pages.
+const welcome = loadedLater<object>(async () => (await import('../features/entrance/welcome-page.tsx')).WelcomePage);
+const forgot = loadedLater<object>(async () => (await import('../features/entrance/forgot-page.tsx')).ForgotPage);
+const signIn = loadedLater<{ readonly hasEnded: boolean }>(
+  async () => (await import('../features/entrance/sign-in-page.tsx')).SignInPage,
+);
+
 /** The price page at its own address, which needs no session; everywhere else, the console. */
 export function App() {
   return window.location.pathname === '/pricing' ? <pricing.Component /> : <ConsoleApp />;
@@ -47,10 +52,11 @@ function ConsoleApp() {
   const session = useSessionRead();
   useEffect(() => findPage(path)?.page.code.preload(), [path]);
   useFreshSession(path);
-  if (path === '/welcome') return <WelcomePage />;
-  if (path === FORGOT_PATH && (session.data === null || session.data === SESSION_ENDED)) return <ForgotPage />;
+  if (path === '/welcome') return <welcome.Component />;
+  if (path === FORGOT_PATH && (session.data === null || session.data === SESSION_ENDED)) return <forgot.Component />;
   if (session.data === undefined) return <ReadState read={session} />;
-  if (session.data === null || session.data === SESSION_ENDED) return <SignInPage hasEnded={session.data !== null} />;
+  if (session.data === null || session.data === SESSION_ENDED)
+    return <signIn.Component hasEnded={session.data !== null} />;
   return (
     <SessionProvider whoAmI={session.data}>
       <CurrentPage />

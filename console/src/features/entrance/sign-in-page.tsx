@@ -10,10 +10,8 @@ import { changeSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
 import { ownValue } from '../../text/own-value.ts';
 import { Entrance } from './entrance.tsx';
+import { FORGOT_PATH } from './forgot-path.ts';
 import { sessionTexts } from './texts.ts';
-
-/** The page for people who forgot their password. */
-export const FORGOT_PATH = '/forgot-password';
 
 /** Shown instead of the requested page while nobody is signed in. */
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
