@@ -13,7 +13,9 @@ const BROWSER_TESTS = 'test/console/pages';
 /** By page of `docs/operations`: the files with its browser tests, and the beginnings of the tests' names. */
 const TESTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'accounts-from-csv': { accounts: ['create an account'], 'operator-makes': ['a key is shown once'] },
+  announcements: { branding: ['shows an announcement'] },
   audit: { 'operator-engine': ['run the audit'] },
+  branding: { branding: ['has the name'] },
   catalog: { catalog: ['lead from an empty catalog', 'show the history'], 'catalog-forms': ['change prices'] },
   'complaint-by-request-id': { 'operator-engine': ['find a request by id'] },
   configuration: { 'operator-tasks': ['show the configuration'] },

@@ -288,7 +288,7 @@ describe('docs/operations', { timeout: 600_000 }, () => {
     const printed = await shell(script);
     assert.match(printed, /refund/);
     const csv = readFileSync(inDirectory('alice.csv'), 'utf8');
-    assert.match(csv, /^refund,.*,0\.001,.*half of the response was missing\r\n/m);
+    assert.match(csv, /^refund,.*,0\.001,.*half of the response was missing,\r\n/m);
     assert.match(csv, /^closing,/m);
   });
 
