@@ -2,6 +2,8 @@ import { scanJson } from '../../lib/json/json-scan.ts';
 import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { type AnswerBlocks, AnswerError, type EndReason } from './answer.ts';
 import { BlockSequence } from './block-sequence.ts';
+import type { RawText } from './conversation.ts';
+import { SimilarText } from './similar-text.ts';
 
 /** Names of members with reasoning. Some providers send two of them at once, so the first one that has text is read. */
 const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'] as const;
@@ -21,6 +23,10 @@ export class ChatAnswer {
   readonly #sequence: BlockSequence;
   #reasoningName: (typeof REASONING)[number] | null = null;
   #reason: EndReason | null = null;
+  readonly #similar = new SimilarText();
+  /** Parts of the current event that have an effect. Similar events are recognized only if it has one, and that is a text. */
+  #effects = 0;
+  #text: { readonly slice: JsonSlice; readonly apply: (text: RawText) => void } | null = null;
 
   constructor(blocks: AnswerBlocks) {
     this.#sequence = new BlockSequence(blocks);
@@ -32,11 +38,16 @@ export class ChatAnswer {
    * @throws JsonSyntaxError if it is no JSON
    */
   read(data: Buffer): void {
+    if (this.#similar.take(data)) return;
     scanJson(data);
+    this.#effects = 0;
+    this.#text = null;
     const top = JsonSlice.at(data).members();
     const choices = top.get('choices');
     this.#sequence.begin({ id: top.get('id')?.text ?? null, model: top.get('model')?.text ?? null });
     for (const item of choices?.items() ?? []) this.#readChoice(item.members());
+    const text = this.#text as { readonly slice: JsonSlice; readonly apply: (text: RawText) => void } | null;
+    if (this.#effects === 1 && text !== null) this.#similar.note(data, text.slice, text.apply);
   }
 
   /** Ends the answer. Call this when the provider's answer is complete. */
@@ -52,16 +63,18 @@ export class ChatAnswer {
     // Some servers repeat the whole message beside each delta.
     if (content?.kind === 'object') this.#readContent(content.members());
     const reason = choice.get('finish_reason')?.text;
-    if (reason) this.#reason ??= ENDS[reason] ?? 'stop';
+    if (!reason) return;
+    this.#effects++;
+    this.#reason ??= ENDS[reason] ?? 'stop';
   }
 
   #readContent(content: Map<string, JsonSlice>): void {
     this.#readReasoning(content);
     const text = content.get('content');
-    if (text?.kind === 'string') this.#sequence.text('text', text.rawText!);
+    if (text?.kind === 'string') this.#take('text', text);
     else if (text?.kind === 'array') for (const part of text.items()) this.#readPart(part.members());
-    const refusal = content.get('refusal')?.rawText;
-    if (refusal) this.#sequence.text('refusal', refusal);
+    const refusal = content.get('refusal');
+    if (refusal?.kind === 'string') this.#take('refusal', refusal);
     for (const call of content.get('tool_calls')?.items() ?? []) this.#readCall(call.members());
     const legacy = content.get('function_call');
     if (legacy?.kind === 'object') this.#readFunction(0, null, legacy.members());
@@ -76,18 +89,29 @@ export class ChatAnswer {
   #readReasoning(content: Map<string, JsonSlice>): void {
     const details = content.get('reasoning_details')?.items() ?? [];
     for (const name of REASONING) {
-      const text = content.get(name)?.rawText;
-      if (!text || (this.#reasoningName ?? name) !== name) continue;
+      const text = content.get(name);
+      if (!text?.rawText || (this.#reasoningName ?? name) !== name) continue;
       this.#reasoningName = name;
-      this.#sequence.text('reasoning', text);
+      this.#take('reasoning', text);
       break;
     }
-    if (details.length > 0) this.#sequence.details(details.map(({ raw }) => raw));
+    if (details.length === 0) return;
+    this.#effects++;
+    this.#sequence.details(details.map(({ raw }) => raw));
+  }
+
+  #take(kind: 'text' | 'reasoning' | 'refusal', slice: JsonSlice): void {
+    const text = slice.rawText!;
+    if (text === '') return;
+    this.#effects++;
+    this.#text = { slice, apply: (similar) => this.#sequence.text(kind, similar) };
+    this.#sequence.text(kind, text);
   }
 
   /** Reads a part of a content that is a list, as Mistral writes it. */
   #readPart(part: Map<string, JsonSlice>): void {
     const type = part.get('type')?.text;
+    this.#effects += 2;
     if (type === 'text' || type === 'output_text') {
       this.#sequence.text('text', part.get('text')?.rawText ?? '');
     } else if (type === 'thinking') {
@@ -110,6 +134,9 @@ export class ChatAnswer {
 
   #readFunction(index: number | null, id: string | null, made: Map<string, JsonSlice>): void {
     const args = made.get('arguments') ?? made.get('input');
+    const isContinued = id === null && made.get('name') === undefined && args?.kind === 'string';
+    this.#effects += isContinued ? 1 : 2;
+    if (isContinued) this.#text = { slice: args, apply: (similar) => this.#sequence.call(index, null, null, similar) };
     // Some servers give the arguments as an object.
     const text = args?.kind === 'object' ? JSON.stringify(args.raw).slice(1, -1) : (args?.rawText ?? '');
     this.#sequence.call(index, id, made.get('name')?.text ?? null, text);

@@ -2,6 +2,7 @@ import { scanJson } from '../../lib/json/json-scan.ts';
 import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { type AnswerBlocks, AnswerError, type EndReason } from './answer.ts';
 import type { RawText } from './conversation.ts';
+import { SimilarText } from './similar-text.ts';
 
 const ENDS: Readonly<Record<string, EndReason>> = {
   end_turn: 'stop',
@@ -25,6 +26,7 @@ export class MessagesAnswer {
   #data: string | null = null;
   #reason: EndReason | null = null;
   #stopSequence: RawText | null = null;
+  readonly #similar = new SimilarText();
 
   constructor(blocks: AnswerBlocks) {
     this.#blocks = blocks;
@@ -36,6 +38,7 @@ export class MessagesAnswer {
    * @throws JsonSyntaxError if it is no JSON
    */
   read(data: Buffer): void {
+    if (this.#similar.take(data)) return;
     scanJson(data);
     const top = JsonSlice.at(data).members();
     switch (top.get('type')?.text) {
@@ -49,7 +52,7 @@ export class MessagesAnswer {
         this.#start(top.get('content_block')?.members() ?? new Map());
         break;
       case 'content_block_delta':
-        this.#delta(top.get('delta')?.members() ?? new Map());
+        this.#delta(data, top.get('delta')?.members() ?? new Map());
         break;
       case 'content_block_stop':
         this.#stop();
@@ -115,20 +118,32 @@ export class MessagesAnswer {
     if (raw) this.#blocks.delta(raw);
   }
 
-  #delta(delta: Map<string, JsonSlice>): void {
+  #writeDelta(data: Buffer, text: JsonSlice | undefined): void {
+    this.#write(text);
+    if (text?.kind === 'string') this.#similar.note(data, text, (similar) => this.#similarDelta(similar));
+  }
+
+  #similarDelta(text: RawText): void {
+    if (!this.#isOpen) throw new AnswerError('a delta belongs to no block');
+    if (text === '') return;
+    this.#inputAtStart = null;
+    this.#blocks.delta(text);
+  }
+
+  #delta(data: Buffer, delta: Map<string, JsonSlice>): void {
     if (!this.#isOpen) throw new AnswerError('a delta belongs to no block');
     switch (delta.get('type')?.text) {
       case 'text_delta':
-        this.#write(delta.get('text'));
+        this.#writeDelta(data, delta.get('text'));
         break;
       case 'thinking_delta':
-        this.#write(delta.get('thinking'));
+        this.#writeDelta(data, delta.get('thinking'));
         break;
       case 'input_json_delta': {
         const json = delta.get('partial_json');
         if (!json?.rawText) break;
         this.#inputAtStart = null;
-        this.#write(json);
+        this.#writeDelta(data, json);
         break;
       }
       case 'signature_delta':
