@@ -31,6 +31,7 @@ async function sendingCommands(): Promise<Sending[]> {
 const texts = (index: number): string[] => [
   `${index}`,
   `${index}/day`,
+  'address,program',
   `model-${index}=${index}/day`,
   `model-${index}:requests=${index}`,
   `name-${index}`,

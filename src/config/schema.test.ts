@@ -138,6 +138,7 @@ describe('configSchema', () => {
         trustedProxies: [],
       },
       log: { requests: 'all' },
+      recording: { clientAddress: false, program: false, endUser: false },
       retention: {
         refusals: 30 * 86_400_000,
         changes: 400 * 86_400_000,

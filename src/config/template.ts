@@ -95,7 +95,7 @@ idempotency:
   #accountLimit: 64MiB
 
 recording:
-  # Whether records of calls have the client's address, its program (user agent), and the end user whom the request names.
+  # Whether records of calls have the client's address, its program (user agent), and the end user of the request.
   # Accounts can switch this on for their own calls.
   #clientAddress: false
   #program: false

@@ -390,6 +390,7 @@ describe('breakers', () => {
         providerModel: 'x',
         priority,
         weight: 1,
+        translates: [],
         ...closed,
       });
       assert.deepEqual(await shown(pair), [
@@ -426,6 +427,7 @@ describe('breakers', () => {
         providerModel: 'x',
         priority: 0,
         weight: 1,
+        translates: [],
         credentials,
         drained,
       };
@@ -451,10 +453,19 @@ describe('breakers', () => {
           providerModel: 'y',
           priority: 0,
           weight: 0,
+          translates: [],
           ...closed,
           state: 'off',
         },
-        { model: 'switched-off', provider: 'second-chat', providerModel: 'z', priority: 3, weight: 7, ...closed },
+        {
+          model: 'switched-off',
+          provider: 'second-chat',
+          providerModel: 'z',
+          priority: 3,
+          weight: 7,
+          translates: [],
+          ...closed,
+        },
       ]);
     });
 

@@ -191,6 +191,15 @@ describe('a translated call', () => {
     });
   }
 
+  test('fails with the words of the provider if the stream has nothing but an error', async () => {
+    const own = await gateway.createAccount();
+    gateway.provider.respond = sse(['data: {"error":{"message":"The engine is overloaded"}}\n\n']);
+    const response = await send(request({ stream: true }), own);
+    assert.equal(response.status, 502);
+    assert.match(response.json.error.message, /The engine is overloaded/);
+    await assertSpent(own, 0n);
+  });
+
   test('fails with a status of its own if the stream has nothing', async () => {
     const own = await gateway.createAccount();
     gateway.provider.respond = sse([]);

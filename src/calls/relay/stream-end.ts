@@ -10,7 +10,7 @@ import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 import type { StreamTranslation } from './stream-translation.ts';
-import { translatedError, untranslatable } from './translated-error.ts';
+import { reportedFailure, translatedError, untranslatable } from './translated-error.ts';
 
 /** How long missing usage is awaited: some providers report it after the terminal event. */
 const LATE_USAGE_MS = 2_000;
@@ -182,6 +182,12 @@ export class StreamEnd {
     client.endWithError(translatedError(error, policy.operation), this.#relay.requestId);
   }
 
+  /** The failure of a translated stream that began with the provider's error; `null`: it did not. */
+  #providersFailure(): UpstreamFailure | null {
+    const error = this.#translation?.error ?? null;
+    return error === null ? null : reportedFailure(error, this.#relay.requestId);
+  }
+
   async #completed(): Promise<CallEnd> {
     const { hasError, usage } = this.#tap;
     const { visibleTextBytes } = usage;
@@ -209,7 +215,8 @@ export class StreamEnd {
       ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
       : 0;
     const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
-    if (!client.hasBegun && !hasLeft) throw failure ?? unusableSuccess(this.#relay.requestId);
+    if (!client.hasBegun && !hasLeft)
+      throw failure ?? this.#providersFailure() ?? unusableSuccess(this.#relay.requestId);
     const isEmptySuccess = failure === null && !isCancelled && !this.#tap.hasError;
     const error = hasLeft ? null : this.#brokenBy(brokenKind(failure, usage), failure);
     const counts = this.#hasDelivered(usage) || isEmptySuccess;

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 import { AnswerError } from '../../protocols/translation/answer.ts';
-import { type UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
+import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
 
 /** Words of providers for a context that is too long. Agents summarize their conversation when they read the words of their protocol. */
 const CONTEXT_TOO_LONG =
@@ -30,6 +30,11 @@ export function translatedError(error: GatewayError, { protocol }: Pick<Operatio
 }
 
 const TOO_LONG = 'prompt is too long';
+
+/** The failure of a call whose provider reported an error in place of an answer. */
+export function reportedFailure({ message }: GatewayError, requestId: string): UpstreamFailure {
+  return new UpstreamFailure('unknown', new GatewayError('upstreamError', { message, requestId }));
+}
 
 /** The failure of a call whose answer cannot be translated. @throws other errors, which are faults of the gateway */
 export function untranslatable(error: unknown, requestId: string): UpstreamFailure {

@@ -225,7 +225,7 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     assert.deepEqual(await amounts.allInnerTexts(), [
       `Charge, rounded half up once\t¥${chargeYuan}`,
       'Refunded\t¥0.00001',
-      'Cost\tnot known',
+      'Cost\tunknown',
     ]);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { plansText } from '../../conformance/plans.ts';
-import { type ConsoleOptions, openConsole } from '../../support/browser.ts';
+import { type ConsoleOptions, chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
 import { startGateway, type TestAccount, type TestGateway } from '../../support/gateway.ts';
@@ -35,7 +35,7 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
   it('rename a key', async () => {
     await using console = await open({ at: ofAccount('keys') });
     const { page } = console;
-    await page.getByRole('button', { name: 'Rename' }).click();
+    await chooseAction(page, 'Rename');
     await page.getByRole('dialog').getByLabel(/^Name/).fill('build server');
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('row', { name: /build server/ }).waitFor();
@@ -47,7 +47,7 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
     const { endsAt } = await subscription();
     await using console = await open({ at: ofAccount('plan') });
     const { page } = console;
-    await page.getByRole('button', { name: 'Renew' }).click();
+    await chooseAction(page, 'Renew');
     await page.getByRole('dialog').getByRole('button', { name: 'Renew' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.ok((await subscription()).endsAt > endsAt);
@@ -76,7 +76,7 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
     await server.admin('POST', `/accounts/${account.id}/vouchers`, { code: made.body.codes[0] });
     await using console = await open({ at: '#/operator/vouchers' });
     const { page } = console;
-    await page.getByRole('button', { name: 'Redemptions' }).click();
+    await chooseAction(page, 'Redemptions');
     const redemption = page
       .getByRole('dialog')
       .getByRole('row')
@@ -111,7 +111,7 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
     const { page } = console;
     await page.getByRole('region', { name: 'Sums' }).getByRole('link').first().click();
     await page.getByRole('tab', { name: 'API keys' }).click();
-    await page.getByRole('button', { name: 'Limits' }).first().click();
+    await chooseAction(page, 'Change limits');
     await page.getByRole('dialog').getByLabel('A day', { exact: true }).fill('5');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByText('¥5.00 a day').waitFor();
@@ -128,7 +128,7 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
   it('show the configuration, and the calls of all nodes', async () => {
     await using console = await open({ at: '#/operator/config' });
     const { page } = console;
-    await page.getByLabel('Search', { exact: false }).fill('retention');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('retention');
     await page.getByText(/^ *retention:/).waitFor();
     await console.go('#/operator');
     await page.getByText('Calls in flight').first().waitFor();

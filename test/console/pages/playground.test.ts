@@ -59,7 +59,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await page.getByText('11 tokens in, 7 out').waitFor();
     assert.equal(await page.getByRole('link', { name: 'Call details' }).getAttribute('href'), `#/calls/${first.id}`);
     await say(page, 'Second');
-    await page.getByRole('group', { name: 'Answer' }).nth(1).waitFor();
+    await page.getByRole('group', { name: 'Response' }).nth(1).waitFor();
     await account.endedCall(2);
     const { messages, max_tokens, temperature } = sent();
     assert.deepEqual(messages, [
@@ -135,7 +135,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await say(page, 'Count');
     await live.opened;
     await live.write(chatStream(['One ', 'two ']).slice(0, 3).join(''));
-    const answer = page.getByRole('group', { name: 'Answer' });
+    const answer = page.getByRole('group', { name: 'Response' });
     await answer.getByText('One two').waitFor();
     assert.equal(await answer.getAttribute('aria-busy'), 'true');
     await page.getByRole('button', { name: 'Stop' }).click();
