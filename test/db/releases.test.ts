@@ -298,6 +298,8 @@ for (const release of RELEASES)
 
     it('delivers undelivered notices', async () => {
       const receiver = await startReceiver();
+      // Calls of the tests before may have made notices of their own, such as of a nearly used budget.
+      const left = () => receiver.received.filter(({ body }) => body.type === 'webhook.test');
       try {
         const { id, secret } = fixture.made.webhook;
         const moved = await gateway.admin('PATCH', `/webhooks/${id}`, { url: receiver.url });
@@ -306,16 +308,15 @@ for (const release of RELEASES)
         clock.advance(3_600_000);
         await until(async () => {
           await gateway.gateway.notices.settle();
-          return receiver.received.length === UNDELIVERED;
+          return left().length === UNDELIVERED;
         });
-        for (const notice of receiver.received) {
-          assert.equal(notice.body.type, 'webhook.test');
+        for (const notice of left()) {
           // Not `verify`, which uses this machine's clock.
           const at = new Date(Number(notice.headers['webhook-timestamp']) * 1_000);
           assert.equal(notice.headers['webhook-signature'], new Webhook(secret).sign(notice.id, at, notice.text));
         }
         await gateway.gateway.notices.settle();
-        assert.equal(receiver.received.length, UNDELIVERED);
+        assert.equal(left().length, UNDELIVERED);
       } finally {
         await receiver.close();
       }
