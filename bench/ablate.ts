@@ -97,8 +97,8 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
     },
     {
       file: 'calls/call.ts',
-      code: 'const { callId, policy, settings, principal } = this;\n    if',
-      by: 'return globalThis.callHeaders ??= this.newHeaders;\n  }\n\n  get newHeaders() {\n    const { callId, policy, settings, principal } = this;\n    if',
+      code: 'const { callId, policy, settings, principal } = this;\n    const translated',
+      by: 'return globalThis.callHeaders ??= this.newHeaders;\n  }\n\n  get newHeaders() {\n    const { callId, policy, settings, principal } = this;\n    const translated',
     },
   ],
   observers: [{ file: 'app/gateway.ts', code: 'observers: requestObservers,', by: 'observers: [],' }],

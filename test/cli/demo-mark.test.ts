@@ -106,7 +106,7 @@ describe('the demo', () => {
 
   it('is not used for a database of a configuration by a command without one', async () => {
     const { code, stderr } = await runCommand(['calls'], {});
-    assert.equal(code, 1);
+    assert.equal(code, 5);
     assert.match(
       stderr,
       /There is no database in \.\/data\/demo.*\nNo configuration is named.*Name your configuration with --config\./,

@@ -161,7 +161,8 @@ describe('what happens when a node is killed: connection reset, reservation rele
     const { kind, id, keyId } = caller;
     const records = await recordsOf(admin, caller);
     assert.equal(records.length, 1);
-    const { startedAt, endedAt, requestId, heldYuan, heldTokens, durationMs, ...record } = records[0];
+    const { startedAt, endedAt, requestId, gatewayRequestId, heldYuan, heldTokens, durationMs, ...record } = records[0];
+    assert.match(gatewayRequestId, /^req_/);
     assert.equal(heldTokens !== null, kind.isCoding === true);
     assert.match(record.id, /^call_/);
     assert.deepEqual(record, {
@@ -169,13 +170,16 @@ describe('what happens when a node is killed: connection reset, reservation rele
       accountId: id,
       accountName: kind.name,
       keyId,
+      keyName: kind.name,
       groupId: null,
       context: kind.isCoding ? 'coding' : 'balance',
       operation: kind.family.name,
       model: MODEL,
       route: { provider: kind.family.name === 'chat' ? 'chatty' : 'messy', model: MODEL },
       session: null,
+      translation: null,
       failedRoutes: [],
+      attempts: [],
       isStream: kind.isStream,
       status: 'unresolved',
       httpStatus: null,
@@ -188,6 +192,10 @@ describe('what happens when a node is killed: connection reset, reservation rele
       pricedBy: null,
       unpriced: [],
       clientRequestId: null,
+      clientAddress: null,
+      program: null,
+      endUser: null,
+      tags: [],
       priceFactorBasisPoints: null,
       chargeYuan: null,
       refundedYuan: null,

@@ -106,7 +106,7 @@ describe('import from new-api v1.0.0-rc.24 on PostgreSQL', { timeout: 60_000 }, 
     await client.end();
     const before = await moving.counts();
     const { code, stderr } = await moving.run('--apply');
-    assert.equal(code, 1);
+    assert.equal(code, 4);
     assert.match(
       stderr,
       /^wang: The account was imported before, and its name, e-mail address or balance has changed.*account adjust/m,

@@ -171,6 +171,10 @@ where k.prefix collate "C" >= 'sk-fg-Ab' and k.prefix collate "C" < 'sk-fg-Ab' |
       isStream: true,
       status: 'in_flight',
       heldTokens: null,
+      clientAddress: null,
+      program: null,
+      endUser: null,
+      tags: [],
     });
     for (const [query, found] of [
       [`&keyId=${account.keyId}`, 1],

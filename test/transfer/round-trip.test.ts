@@ -117,6 +117,8 @@ describe('an export', { timeout: 300_000 }, () => {
     const identity = { id: 'idn_1', issuer: 'https://login.example', subject: 'lin' };
     assert.equal(await identities.add(person.id, identity, new Date()), null);
 
+    const announced = { textEn: 'Maintenance', endsAt: '2100-01-01T00:00:00Z' };
+    assert.equal((await g.admin('POST', '/announcements', announced)).status, 201);
     for (const given of [{ amountYuan: '3' }, { planId: 'coder' }]) {
       const vouchers = await g.admin('POST', '/vouchers', { name: 'moved', count: 2, ...given });
       const redeemed = await g.admin('POST', `/accounts/${account.id}/vouchers`, { code: vouchers.body.codes[0] });

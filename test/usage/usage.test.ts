@@ -428,7 +428,7 @@ values ('${alice.id}', 'call_lost', '2026-11-02T00:00:00Z', '2026-11-02T00:00:00
       amounts.slice(0, -1).reduce((sum, nano) => sum + nano, 0n),
       amounts.at(-1),
     );
-    assert.ok(lines.some((line) => line.endsWith(",'+1 gift")));
+    assert.ok(lines.some((line) => line.endsWith(",'+1 gift,")));
     assert.equal((await g.admin('GET', '/accounts/acct_nobody/statement?month=2026-11')).status, 404);
     for (const month of ['2026-13', '9999-12', '0000-01']) {
       assert.equal((await g.admin('GET', `/accounts/${alice.id}/statement?month=${month}`)).status, 400, month);
