@@ -114,6 +114,7 @@ export const WHOLE_TABLES = {
   route_drains: read('route_drains', 't.provider, t.model, t.provider_model'),
   catalog_revisions: read('catalog_revisions', 't.number'),
   sealed_secrets: read('sealed_secrets', 't.name'),
+  announcements: read('announcements', 't.id'),
   admin_tokens: read('admin_tokens', 't.id'),
   users: read('users', 't.id'),
   memberships: read('memberships', 't.user_id, t.account_id'),
