@@ -125,7 +125,7 @@ interface ListTableProps<Item> extends TableProps<Item> {
   readonly isInPlace?: boolean;
 }
 
-/** A reload of the page loads as many pages again. */
+/** After a reload, the list loads the same number of pages. */
 const PAGES_MAX = 20;
 
 /** A paginated list with its loading, empty and error states. */

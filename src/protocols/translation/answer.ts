@@ -4,6 +4,12 @@ import type { RawText } from './conversation.ts';
 /** Why a model ended its answer. `calls`: it called tools. `filter`: the provider or the model refused. `pause`: the turn is to go on. */
 export type EndReason = 'stop' | 'length' | 'calls' | 'filter' | 'pause';
 
+/** The reason that a client is told. Calls that came decide, because some providers end answers with calls by `stop`, or others by `tool_calls`. */
+export function reasonShown(said: EndReason, hasCalls: boolean): EndReason {
+  if (said === 'calls' && !hasCalls) return 'stop';
+  return said === 'stop' && hasCalls ? 'calls' : said;
+}
+
 export interface AnswerHead {
   /** The provider's id of the answer; `null`: it has none. */
   readonly id: string | null;

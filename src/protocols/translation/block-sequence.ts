@@ -1,4 +1,11 @@
-import { type AnswerBlocks, AnswerError, type AnswerHead, type EndReason, type OpaqueReasoning } from './answer.ts';
+import {
+  type AnswerBlocks,
+  AnswerError,
+  type AnswerHead,
+  type EndReason,
+  type OpaqueReasoning,
+  reasonShown,
+} from './answer.ts';
 import type { RawText } from './conversation.ts';
 import { JsonDepth } from './json-depth.ts';
 
@@ -92,10 +99,7 @@ export class BlockSequence {
     if (this.#details.length > 0) this.#startBlock('reasoning');
     this.#closeOpen();
     this.#hasEnded = true;
-    // Some providers end an answer with calls by the word `stop`, or one without calls by `tool_calls`.
-    const hasCalls = this.#calls.length > 0;
-    const said = reason === 'calls' && !hasCalls ? 'stop' : reason;
-    this.#blocks.end(said === 'stop' && hasCalls ? 'calls' : said, stopSequence);
+    this.#blocks.end(reasonShown(reason, this.#calls.length > 0), stopSequence);
   }
 
   /** Finds a call by its index, or begins one. Some providers repeat an index for each call, or state none. */

@@ -3,6 +3,7 @@ import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { type AnswerBlocks, AnswerError, type EndReason } from './answer.ts';
 import { BlockSequence } from './block-sequence.ts';
 import type { RawText } from './conversation.ts';
+import { toRawText } from './raw-text.ts';
 import { SimilarText } from './similar-text.ts';
 
 /** Names of members with reasoning. Some providers send two of them at once, so the first one that has text is read. */
@@ -138,7 +139,7 @@ export class ChatAnswer {
     this.#effects += isContinued ? 1 : 2;
     if (isContinued) this.#text = { slice: args, apply: (similar) => this.#sequence.call(index, null, null, similar) };
     // Some servers give the arguments as an object.
-    const text = args?.kind === 'object' ? JSON.stringify(args.raw).slice(1, -1) : (args?.rawText ?? '');
+    const text = args?.kind === 'object' ? toRawText(args.raw) : (args?.rawText ?? '');
     this.#sequence.call(index, id, made.get('name')?.text ?? null, text);
   }
 }

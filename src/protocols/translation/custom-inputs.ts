@@ -1,6 +1,7 @@
 import type { AnswerBlocks, AnswerHead, EndReason, OpaqueReasoning } from './answer.ts';
 import type { RawText } from './conversation.ts';
 import type { ToolNames } from './names.ts';
+import { fromRawText, toRawText } from './raw-text.ts';
 
 /**
  * Turns calls of custom tools, which a provider knows as functions with one argument `input`, back into their text. The text is passed on as
@@ -65,7 +66,7 @@ class CustomInput {
   #state: 'head' | 'inside' | 'behind' | 'other' = 'head';
 
   add(raw: RawText): string {
-    this.#kept += raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+    this.#kept += fromRawText(raw);
     if (this.#state === 'head') {
       const head = HEAD.exec(this.#kept);
       if (head !== null) {
@@ -81,7 +82,7 @@ class CustomInput {
   /** What is left at the end: arguments of another form, as text. */
   rest(): RawText {
     if (this.#state === 'inside' || this.#state === 'behind') return '';
-    return JSON.stringify(this.#textOf(this.#kept)).slice(1, -1);
+    return toRawText(this.#textOf(this.#kept));
   }
 
   #takeInside(): string {
@@ -117,7 +118,7 @@ class CustomInput {
 
 /** Escapes control characters, which a model may write into a JSON string, and halves of characters that UTF-8 cannot express. */
 function controlsEscaped(text: string): RawText {
-  return text.replace(ESCAPED, (character) => JSON.stringify(character).slice(1, -1));
+  return text.replace(ESCAPED, toRawText);
 }
 
 const ESCAPED = /[\p{Cc}\p{Surrogate}]/gu;

@@ -1,4 +1,5 @@
 import type { RawText } from './conversation.ts';
+import { fromRawText } from './raw-text.ts';
 
 /** Follows a JSON text that arrives in pieces of a JSON string, to find where its outermost value ends. */
 export class JsonDepth {
@@ -9,7 +10,7 @@ export class JsonDepth {
 
   /** @param raw the next piece, with the escapes of the string that contains it */
   add(raw: RawText): void {
-    const text = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+    const text = fromRawText(raw);
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (this.#isInString) {

@@ -1,7 +1,8 @@
 import { scanJson } from '../../lib/json/json-scan.ts';
 import { JsonSlice } from '../../lib/json/json-slice.ts';
-import { type AnswerBlocks, AnswerError, type EndReason } from './answer.ts';
+import { type AnswerBlocks, AnswerError, type EndReason, reasonShown } from './answer.ts';
 import type { RawText } from './conversation.ts';
+import { toRawText } from './raw-text.ts';
 import { SimilarText } from './similar-text.ts';
 
 const ENDS: Readonly<Record<string, EndReason>> = {
@@ -68,9 +69,7 @@ export class MessagesAnswer {
   end(): void {
     this.#begin(new Map());
     this.#stop();
-    const reason = this.#reason ?? 'stop';
-    const said = reason === 'calls' && !this.#hasCalls ? 'stop' : reason;
-    this.#blocks.end(said === 'stop' && this.#hasCalls ? 'calls' : said, this.#stopSequence);
+    this.#blocks.end(reasonShown(this.#reason ?? 'stop', this.#hasCalls), this.#stopSequence);
   }
 
   #begin(message: Map<string, JsonSlice>): void {
@@ -107,7 +106,7 @@ export class MessagesAnswer {
       this.#hasCalls = true;
       this.#blocks.startCall(block.get('id')?.text ?? '', block.get('name')?.text ?? '');
       const input = block.get('input');
-      this.#inputAtStart = input === undefined ? '{}' : JSON.stringify(input.raw).slice(1, -1);
+      this.#inputAtStart = input === undefined ? '{}' : toRawText(input.raw);
     } else {
       throw new AnswerError(`the answer has a block of the type "${type}"`);
     }

@@ -7,7 +7,6 @@ import type {
   Conversation,
   Hint,
   MediaBlock,
-  OutputFormat,
   ReasoningBlock,
   TextBlock,
   Tool,
@@ -18,6 +17,7 @@ import { sourceOf } from './media-sources.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
 import { type ProviderTool, providerRuns } from './provider-tools.ts';
+import { readOutputFormat } from './read-schema-format.ts';
 import { readToolChoice } from './read-tool-choice.ts';
 
 /**
@@ -38,6 +38,7 @@ export function readChatRequest(body: Buffer, notes: TranslationNotes): Conversa
   const { offered, ofProvider } = readTools(top, notes);
   const { toolChoice, tools } = readToolChoice(top, offered, notes);
   const effort = top.text('reasoning_effort');
+  const format = top.object('response_format');
   const { system, turns } = leadingSystem(readTurns(top, notes), notes);
   const conversation: Conversation = {
     system,
@@ -54,7 +55,7 @@ export function readChatRequest(body: Buffer, notes: TranslationNotes): Conversa
       topP: top.raw('top_p'),
       stop: readStop(top),
       reasoning: { effort, isOn: effort === null ? null : effort !== 'none', budgetTokens: null, isShown: true },
-      format: readFormat(top),
+      format: format === null ? null : readOutputFormat(format, (each) => each.object('json_schema')),
     },
     isStream,
     reportsUsage,
@@ -112,27 +113,6 @@ function readStop(top: ReadMembers): readonly string[] {
   const stop = top.take('stop');
   if (stop === null) return [];
   return stop.kind === 'array' ? stop.items().map(({ raw }) => raw) : [stop.raw];
-}
-
-function readFormat(top: ReadMembers): OutputFormat | null {
-  const format = top.object('response_format');
-  if (format === null) return null;
-  const type = format.requiredText('type');
-  const { path } = format;
-  if (type === 'text') return null;
-  if (type === 'json_object') return { type: 'object', path };
-  const schema = type === 'json_schema' ? format.object('json_schema') : null;
-  if (schema === null) return format.refuse('type', 'is no known output format');
-  const read: OutputFormat = {
-    type: 'schema',
-    name: schema.rawText('name') ?? 'output',
-    schema: schema.raw('schema') ?? schema.refuse('schema', 'is missing'),
-    description: schema.rawText('description'),
-    strict: schema.boolean('strict'),
-    path,
-  };
-  schema.leaveOutRest();
-  return read;
 }
 
 function readTools(

@@ -1,5 +1,4 @@
 import { JsonSlice } from '../../lib/json/json-slice.ts';
-import { toolFamily, toolRule } from '../tools.ts';
 import type {
   Block,
   Conversation,
@@ -11,13 +10,13 @@ import type {
   ReasoningSettings,
   ResultBlock,
   TextBlock,
-  Tool,
-  ToolChoice,
   Turn,
 } from './conversation.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
-import { type ProviderTool, providerRuns } from './provider-tools.ts';
+import { providerRuns } from './provider-tools.ts';
+import { toRawText } from './raw-text.ts';
+import { readMessagesToolChoice, readMessagesTools } from './read-messages-tools.ts';
 
 /** Begins the first instruction block of Claude Code. It changes from call to call, so that prompt caches would miss. */
 const ATTRIBUTION = 'x-anthropic-billing-header';
@@ -33,8 +32,8 @@ export function readMessagesRequest(body: Buffer, notes: TranslationNotes): Conv
   const isStream = top.boolean('stream') ?? false;
   const outputTokens = top.count('max_tokens');
   refuseState(top);
-  const tools = readTools(top, notes);
-  const { choice, parallelCalls } = readToolChoice(top);
+  const tools = readMessagesTools(top, notes);
+  const { choice, parallelCalls } = readMessagesToolChoice(top);
   const output = top.object('output_config');
   const hints = readHints(top, output);
   const conversation: Conversation = {
@@ -266,63 +265,10 @@ function isOfProviderTool(type: string): boolean {
 function readProviderTool(type: string, block: ReadMembers): readonly Block[] {
   const parts = [...block.rest()].filter(([name]) => !UNSAID.includes(name));
   const said = parts.map(([name, { raw }]) => `${name}: ${raw}`).join('\n');
-  return [plainText(JSON.stringify(`[${type}]\n${said}`).slice(1, -1))];
+  return [plainText(toRawText(`[${type}]\n${said}`))];
 }
 
 const UNSAID = ['id', 'tool_use_id', 'cache_control'];
-
-interface ReadTools {
-  readonly offered: readonly Tool[];
-  readonly ofProvider: readonly ProviderTool[];
-}
-
-function readTools(top: ReadMembers, notes: TranslationNotes): ReadTools {
-  const offered: Tool[] = [];
-  const ofProvider: ProviderTool[] = [];
-  for (const [index, item] of top.items('tools').entries()) {
-    const tool = new ReadMembers(item, `tools[${index}]`, notes);
-    const type = tool.text('type');
-    const name = tool.text('name');
-    if (type !== null && type !== 'custom') {
-      if (toolRule(type)?.runs !== 'provider') tool.refuse('type', `names the tool ${JSON.stringify(type)}`);
-      ofProvider.push({ path: tool.path, kind: toolFamily(type), name: name ?? type });
-      continue;
-    }
-    if (name === null) return tool.refuse('name', 'is missing');
-    const description = tool.rawText('description');
-    const schema = tool.raw('input_schema');
-    const strict = tool.boolean('strict');
-    const cache = tool.raw('cache_control');
-    tool.leaveOutRest();
-    const { path } = tool;
-    offered.push({ form: 'function', name, namespace: null, description, schema, format: null, strict, cache, path });
-  }
-  for (const [index] of top.items('mcp_servers').entries()) {
-    ofProvider.push({ path: `mcp_servers[${index}]`, kind: '', name: 'mcp' });
-  }
-  return { offered, ofProvider };
-}
-
-function readToolChoice(top: ReadMembers): { choice: ToolChoice | null; parallelCalls: boolean | null } {
-  const choice = top.object('tool_choice');
-  if (choice === null) return { choice: null, parallelCalls: null };
-  const isSerial = choice.boolean('disable_parallel_tool_use');
-  const parallelCalls = isSerial === null ? null : !isSerial;
-  const type = choice.requiredText('type');
-  const name = choice.text('name');
-  choice.leaveOutRest();
-  switch (type) {
-    case 'auto':
-    case 'none':
-      return { choice: { type }, parallelCalls };
-    case 'any':
-      return { choice: { type: 'required' }, parallelCalls };
-    case 'tool':
-      return { choice: { type: 'tool', name: name ?? choice.refuse('name', 'is missing') }, parallelCalls };
-    default:
-      return choice.refuse('type', 'is no known choice');
-  }
-}
 
 function readReasoning(top: ReadMembers, output: ReadMembers | null): ReasoningSettings {
   const effort = output?.text('effort') ?? null;

@@ -2,6 +2,7 @@ import type { Block, CallBlock, MediaBlock, ResultBlock, TextBlock, ToolForm, Tu
 import { sourceOf } from './media-sources.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
+import { toRawText } from './raw-text.ts';
 import { pdfOf } from './read-chat.ts';
 
 /** Calls that the client runs: their form, and the member with their input. */
@@ -38,7 +39,7 @@ export function readInputItem(item: ReadMembers, notes: TranslationNotes): Turn 
   if (result !== undefined) return { role: 'user', blocks: [readResult(item, result, notes)], path };
   if (isOfProvider(type)) {
     const said = [...item.rest()].map(([name, { raw }]) => `${name}: ${raw}`).join('\n');
-    const text = JSON.stringify(`[${type}]\n${said}`).slice(1, -1);
+    const text = toRawText(`[${type}]\n${said}`);
     return { role: 'assistant', blocks: [{ kind: 'text', text, cache: null }], path };
   }
   const reason = type === 'item_reference' ? REFERENCE : `has the unknown value ${JSON.stringify(type)}`;
@@ -164,7 +165,7 @@ function readResult(item: ReadMembers, member: string, notes: TranslationNotes):
   if (output === null) return { ...base, content: [] };
   if (output.kind === 'string') return { ...base, content: [{ kind: 'text', text: output.rawText!, cache: null }] };
   if (member === 'tools') {
-    const text = JSON.stringify(`Tools available: ${output.raw}`).slice(1, -1);
+    const text = toRawText(`Tools available: ${output.raw}`);
     return { ...base, content: [{ kind: 'text', text, cache: null }] };
   }
   const content = output.items().flatMap((item, index) => {

@@ -1,11 +1,12 @@
 import { JsonSlice } from '../../lib/json/json-slice.ts';
-import type { Block, Conversation, Hint, OutputFormat, ReasoningSettings, Turn } from './conversation.ts';
+import type { Block, Conversation, Hint, ReasoningSettings, Turn } from './conversation.ts';
 import { leadingSystem } from './leading-system.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
 import { providerRuns } from './provider-tools.ts';
 import { readInputItem } from './read-responses-items.ts';
 import { readResponsesTools } from './read-responses-tools.ts';
+import { readOutputFormat } from './read-schema-format.ts';
 import { readToolChoice } from './read-tool-choice.ts';
 
 /**
@@ -25,6 +26,7 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
   const instructions = top.rawText('instructions');
   const { system, turns } = leadingSystem(readTurns(top, notes), notes);
   const text = top.object('text');
+  const format = text?.object('format') ?? null;
   const conversation: Conversation = {
     system: instructions === null ? system : [{ kind: 'text', text: instructions, cache: null }, ...system],
     tools,
@@ -37,7 +39,7 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
       topP: top.raw('top_p'),
       stop: [],
       reasoning: readReasoning(top),
-      format: text === null ? null : readFormat(text),
+      format: format === null ? null : readOutputFormat(format, (each) => each),
     },
     isStream,
     reportsUsage: false,
@@ -84,26 +86,6 @@ function readReasoning(top: ReadMembers): ReasoningSettings {
   const summary = reasoning.text('summary') ?? reasoning.text('generate_summary');
   reasoning.leaveOutRest();
   return { effort, isOn: effort === null ? null : effort !== 'none', budgetTokens: null, isShown: summary !== null };
-}
-
-function readFormat(text: ReadMembers): OutputFormat | null {
-  const format = text.object('format');
-  if (format === null) return null;
-  const type = format.requiredText('type');
-  const { path } = format;
-  if (type === 'text') return null;
-  if (type === 'json_object') return { type: 'object', path };
-  if (type !== 'json_schema') return format.refuse('type', 'is no known output format');
-  const read: OutputFormat = {
-    type: 'schema',
-    name: format.rawText('name') ?? 'output',
-    schema: format.raw('schema') ?? format.refuse('schema', 'is missing'),
-    description: format.rawText('description'),
-    strict: format.boolean('strict'),
-    path,
-  };
-  format.leaveOutRest();
-  return read;
 }
 
 function readTurns(top: ReadMembers, notes: TranslationNotes): readonly Turn[] {

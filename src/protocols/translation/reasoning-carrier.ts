@@ -2,6 +2,7 @@ import type { OpaqueReasoning } from './answer.ts';
 import type { AnswerTerms } from './answer-terms.ts';
 import { writeCarrier } from './carriers.ts';
 import type { RawText } from './conversation.ts';
+import { fromRawText } from './raw-text.ts';
 
 /** Longest reasoning that a carrier takes along. */
 const TEXT_LENGTH_MAX = 256 * 1024;
@@ -26,7 +27,7 @@ export class KeptReasoning {
     return writeCarrier({
       maker,
       ...(isWhole && rest),
-      ...(!isShown && isWhole && text !== '' && { text: JSON.parse(`"${text}"`) as string }),
+      ...(!isShown && isWhole && text !== '' && { text: fromRawText(text) }),
       ...(details !== undefined && { details: `[${details.join(',')}]` }),
     });
   }

@@ -12,9 +12,11 @@ import type {
   ToolChoice,
 } from './conversation.ts';
 import type { ChatDialect } from './dialect.ts';
-import { providerToolName, ToolNames } from './names.ts';
+import { providerToolName } from './names.ts';
 import type { TranslationNotes } from './notes.ts';
 import { type AssistantTurn, type OrderedTurn, orderTurns } from './ordered-turns.ts';
+import { quoted, toRawText } from './raw-text.ts';
+import { descriptionOf, forcedTool, requireDistinct, schemaOf } from './tool-definition.ts';
 import { writeChatReasoning } from './write-chat-reasoning.ts';
 import { WrittenObject } from './written-object.ts';
 
@@ -55,7 +57,7 @@ export function writeChatRequest(conversation: Conversation, target: ChatTarget,
   }
   writeTools(body, conversation, dialect, notes);
   body.add('messages', `[${writeMessages(conversation, target, notes).join(',')}]`);
-  if (!ToolNames.areDistinct(tools)) notes.refuse('tools', 'has two tools with the same name');
+  requireDistinct(tools, notes);
   return body.toString();
 }
 
@@ -108,16 +110,11 @@ function writeTools(
   if (parallelCalls === false) body.add('parallel_tool_calls', 'false');
 }
 
-const NO_SCHEMA = '{"type":"object","properties":{}}';
-/** Arguments of a custom tool, which takes any text. */
-const TEXT_SCHEMA =
-  '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
-
 function writeTool(tool: Tool, takes: ReadonlySet<string>, notes: TranslationNotes): string {
   const written = new WrittenObject();
   written.add('name', JSON.stringify(providerToolName(tool)));
-  written.add('description', quoted(toolDescription(tool)));
-  written.add('parameters', tool.form === 'custom' ? TEXT_SCHEMA : (tool.schema ?? NO_SCHEMA));
+  written.add('description', quoted(descriptionOf(tool)));
+  written.add('parameters', schemaOf(tool));
   if (tool.strict !== null) {
     if (takes.has('strict')) written.add('strict', String(tool.strict));
     else notes.leaveOut(`${tool.path}.strict`);
@@ -127,18 +124,9 @@ function writeTool(tool: Tool, takes: ReadonlySet<string>, notes: TranslationNot
   return `{"type":"function","function":${written}${cache}}`;
 }
 
-/** The description of a tool; that of a custom tool with its grammar, because its arguments are one string. */
-export function toolDescription({ form, description, format }: Tool): RawText | null {
-  if (form !== 'custom' || format === null) return description;
-  const words = JSON.stringify(`The input must follow this format: ${format}`).slice(1, -1);
-  return description === null || description === '' ? words : `${description}\\n\\n${words}`;
-}
-
 function writeToolChoice(choice: ToolChoice, tools: readonly Tool[], notes: TranslationNotes): RawJson {
   if (choice.type !== 'tool') return JSON.stringify(choice.type);
-  const tool = tools.find(({ name }) => name === choice.name);
-  if (tool === undefined)
-    return notes.refuse('tool_choice', `names the tool "${choice.name}", which the request does not offer`);
+  const tool = forcedTool(choice, tools, notes);
   return `{"type":"function","function":{"name":${JSON.stringify(providerToolName(tool))}}}`;
 }
 
@@ -234,7 +222,7 @@ class MessageWriter {
     const blocks = results.flatMap(({ callId, content }): readonly (TextBlock | MediaBlock)[] => {
       const media = content.filter(({ kind }) => kind === 'media');
       if (media.length === 0) return [];
-      const label = JSON.stringify(`Files in the result of the call ${callId}:`).slice(1, -1);
+      const label = toRawText(`Files in the result of the call ${callId}:`);
       return [{ kind: 'text', text: label, cache: null }, ...media];
     });
     if (blocks.length > 0) this.#write('user', this.#content(blocks));
@@ -286,7 +274,7 @@ class MessageWriter {
     const texts = blocks.flatMap(({ text }, index): readonly RawText[] => {
       if (text !== null) return [text];
       const hidden = carriers[index]?.text;
-      return hidden === undefined ? [] : [JSON.stringify(hidden).slice(1, -1)];
+      return hidden === undefined ? [] : [toRawText(hidden)];
     });
     if (texts.length > 0) message.add(dialect.replay, `"${texts.join('\\n')}"`);
     else if (hasCalls && this.#reasons) {
@@ -313,9 +301,5 @@ function writeCall(call: CallBlock): RawJson {
 
 function urlOf({ source }: MediaBlock): RawText {
   if ('url' in source) return source.url;
-  return `data:${JSON.stringify(source.mediaType).slice(1, -1)};base64,${source.base64}`;
-}
-
-function quoted(text: RawText | null): RawJson | null {
-  return text === null ? null : `"${text}"`;
+  return `data:${toRawText(source.mediaType)};base64,${source.base64}`;
 }

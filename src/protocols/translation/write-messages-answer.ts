@@ -1,8 +1,9 @@
 import type { AnswerBlocks, AnswerHead, EndReason, OpaqueReasoning } from './answer.ts';
 import type { AnswerTerms, StreamWriter } from './answer-terms.ts';
 import type { CollectedAnswer, CollectedBlock } from './collected-answer.ts';
-import type { RawText } from './conversation.ts';
+import type { RawJson, RawText } from './conversation.ts';
 import type { ToolNames } from './names.ts';
+import { fromRawText, objectOf, wrapped } from './raw-text.ts';
 import { KeptReasoning } from './reasoning-carrier.ts';
 import { messagesUsage, type ShownUsage } from './shown-usage.ts';
 
@@ -145,16 +146,9 @@ function wholeBlock({ kind, text, call, opaque }: CollectedBlock, terms: AnswerT
 }
 
 /** Arguments as an object. Text that is no JSON object is wrapped, because the protocol has no other place for it. */
-export function argumentsObject(raw: RawText): string {
-  const text = JSON.parse(`"${raw}"`) as string;
-  if (text.trim() === '') return '{}';
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
-  } catch {
-    // Wrapped below.
-  }
-  return JSON.stringify({ arguments: text });
+export function argumentsObject(raw: RawText): RawJson {
+  const args = fromRawText(raw);
+  return objectOf(args) ?? wrapped(args);
 }
 
 function messageId(id: string): string {

@@ -4,17 +4,17 @@ import type {
   Conversation,
   MediaBlock,
   RawJson,
-  RawText,
   ReasoningBlock,
   ResultBlock,
   TextBlock,
   Tool,
 } from './conversation.ts';
 import type { Effort, MessagesDialect } from './dialect.ts';
-import { providerCallId, providerToolName, ToolNames } from './names.ts';
+import { providerCallId, providerToolName } from './names.ts';
 import type { TranslationNotes } from './notes.ts';
 import { type AssistantTurn, type OrderedTurn, orderTurns } from './ordered-turns.ts';
-import { toolDescription } from './write-chat.ts';
+import { objectOf, quoted, wrapped } from './raw-text.ts';
+import { descriptionOf, forcedTool, requireDistinct, schemaOf } from './tool-definition.ts';
 import { writeMessagesReasoning } from './write-messages-reasoning.ts';
 import { WrittenObject } from './written-object.ts';
 
@@ -55,7 +55,7 @@ export function writeMessagesRequest(
   writeTools(body, conversation, notes);
   if (system.length > 0) body.add('system', systemOf(system));
   body.add('messages', `[${written.flat().join(',')}]`);
-  if (!ToolNames.areDistinct(tools)) notes.refuse('tools', 'has two tools with the same name');
+  requireDistinct(tools, notes);
   return body.toString();
 }
 
@@ -109,10 +109,6 @@ function writeHints(
   body.add('cache_control', '{"type":"ephemeral"}');
 }
 
-const NO_SCHEMA = '{"type":"object","properties":{}}';
-const TEXT_SCHEMA =
-  '{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}';
-
 function writeTools(
   body: WrittenObject,
   { tools, toolChoice, parallelCalls }: Conversation,
@@ -133,19 +129,15 @@ function writeTools(
     body.add('tool_choice', `{"type":"${type}"${type === 'none' ? '' : serial}}`);
     return;
   }
-  const tool = tools.find(({ name }) => name === toolChoice.name);
-  if (tool === undefined) {
-    notes.refuse('tool_choice', `names the tool "${toolChoice.name}", which the request does not offer`);
-  }
+  const tool = forcedTool(toolChoice, tools, notes);
   body.add('tool_choice', `{"type":"tool","name":${JSON.stringify(providerToolName(tool))}${serial}}`);
 }
 
 function writeTool(tool: Tool, notes: TranslationNotes): string {
   const written = new WrittenObject();
-  const description = toolDescription(tool);
   written.add('name', JSON.stringify(providerToolName(tool)));
-  written.add('description', description === null ? null : `"${description}"`);
-  written.add('input_schema', tool.form === 'custom' ? TEXT_SCHEMA : (tool.schema ?? NO_SCHEMA));
+  written.add('description', quoted(descriptionOf(tool)));
+  written.add('input_schema', schemaOf(tool));
   written.add('cache_control', tool.cache);
   if (tool.strict !== null) notes.leaveOut(`${tool.path}.strict`);
   return written.toString();
@@ -234,15 +226,9 @@ function writeCall(call: CallBlock, notes: TranslationNotes): string {
 
 function inputOf({ form, input }: CallBlock, notes: TranslationNotes): RawJson {
   if (form === 'custom') return JSON.stringify({ input });
-  if (input.trim() === '') return '{}';
-  try {
-    const value: unknown = JSON.parse(input);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return input;
-  } catch {
-    // Wrapped below.
-  }
-  notes.add('tool_use.input');
-  return JSON.stringify({ arguments: input });
+  const object = objectOf(input);
+  if (object === null) notes.add('tool_use.input');
+  return object ?? wrapped(input);
 }
 
 function writeResult({ callId, isError, content, cache }: ResultBlock): string {
@@ -273,8 +259,4 @@ function writeBlock(block: TextBlock | MediaBlock): string {
 function writeSource({ source }: MediaBlock): RawJson {
   if ('url' in source) return `{"type":"url","url":${quoted(source.url)}}`;
   return `{"type":"base64","media_type":${JSON.stringify(source.mediaType)},"data":${quoted(source.base64)}}`;
-}
-
-function quoted(text: RawText): RawJson {
-  return `"${text}"`;
 }

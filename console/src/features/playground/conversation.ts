@@ -90,7 +90,7 @@ function messagesContent({ prompt, images }: Said): Content {
   return [...shown, ...textPart(prompt)];
 }
 
-/** An image needs no text beside it, and an empty text is refused. */
+/** A message with images may have no text; an empty text block would be refused. */
 function textPart(prompt: string): object[] {
   return prompt === '' ? [] : [{ type: 'text', text: prompt }];
 }

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, SegmentedControl, Select, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Button, Group, SegmentedControl, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
 import { AnswerView } from '../../parts/calling/answer-view.tsx';
+import { CallChoice, offeredModels } from '../../parts/calling/call-choice.tsx';
 import { KeyField } from '../../parts/calling/key-field.tsx';
 import { useMessagesName } from '../../parts/calling/messages-name.ts';
 import type { CalledOperation } from '../../parts/calling/run-call.ts';
@@ -60,10 +61,7 @@ function Playground({ models, hasPlan }: PlaygroundProps) {
   const { key, setKey } = useTrialKey();
   const { turns, isBusy, send, stop, clear } = useConversation();
   const target = { origin: window.location.origin, context, messagesName: useMessagesName() };
-  const offered = models.filter(
-    ({ operations, isInPlan }) =>
-      CALLED.some((each) => operations.includes(each)) && (context === 'balance' || isInPlan),
-  );
+  const offered = offeredModels(models, CALLED, context);
   const model = offered.find(({ id }) => id === query.model) ?? offered[0];
   const operations = CALLED.filter((each) => model?.operations.includes(each));
   const operation = operations.includes(protocol) ? protocol : (operations[0] ?? 'chat');
@@ -80,25 +78,13 @@ function Playground({ models, hasPlan }: PlaygroundProps) {
   return (
     <>
       <Group align="flex-end" gap="md">
-        {hasPlan && (
-          <SegmentedControl
-            aria-label={text.paidBy}
-            value={context}
-            onChange={(value) => setContext(value as typeof context)}
-            data={[
-              { value: 'balance', label: text.balance },
-              { value: 'coding', label: text.coding },
-            ]}
-          />
-        )}
-        <Select
-          label={text.model}
-          data={offered.map(({ id }) => id)}
-          value={model?.id ?? null}
-          onChange={(chosen) => setQuery({ model: chosen })}
-          allowDeselect={false}
-          searchable
-          w={260}
+        <CallChoice
+          hasPlan={hasPlan}
+          context={context}
+          onContext={setContext}
+          offered={offered}
+          modelId={model?.id ?? null}
+          onModel={(chosen) => setQuery({ model: chosen })}
         />
         {operations.length > 1 && (
           <SegmentedControl

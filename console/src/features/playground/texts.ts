@@ -3,7 +3,6 @@ import { pageTexts } from '../../parts/texts.ts';
 export const playgroundTexts = pageTexts(
   {
     lead: 'Chat with a model. Each call is charged like any other. The conversation stays in this page only: a reload removes it.',
-    paidBy: 'Paid by',
     protocol: 'Protocol',
     protocols: { chat: 'Chat Completions', messages: 'Messages' },
     settings: 'Settings',
@@ -34,7 +33,6 @@ export const playgroundTexts = pageTexts(
   },
   {
     lead: '与模型对话。每次调用照常扣费。对话只保留在本页面，刷新后即消失。',
-    paidBy: '支付方式',
     protocol: '协议',
     protocols: { chat: 'Chat Completions', messages: 'Messages' },
     settings: '参数',

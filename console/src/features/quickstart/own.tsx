@@ -1,6 +1,7 @@
 import { Alert, Anchor, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { OwnModel } from '../../api/types.ts';
+import { CallChoice, offeredModels } from '../../parts/calling/call-choice.tsx';
 import { KeyField } from '../../parts/calling/key-field.tsx';
 import { useMessagesName } from '../../parts/calling/messages-name.ts';
 import { SYSTEMS, type System } from '../../parts/calling/post.ts';
@@ -39,10 +40,7 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
   const { trialKey, key, setKey } = useTrialKey();
   const system = SYSTEMS.find((each) => each === query.system) ?? ownSystem();
   const messagesName = useMessagesName();
-  const offered = models.filter(
-    ({ operations, isInPlan }) =>
-      operations.some((each) => CALLED.includes(each)) && (context === 'balance' || isInPlan),
-  );
+  const offered = offeredModels(models, CALLED, context);
   const model = offered.find(({ id }) => id === query.model) ?? offered[0];
   if (model === undefined && context === 'balance')
     return <EmptyState title={text.noModels} hint={text.noModelsHint} />;
@@ -60,24 +58,13 @@ function Quickstart({ models, hasPlan }: { readonly models: readonly OwnModel[];
   return (
     <>
       <Group align="flex-end" gap="md">
-        {hasPlan && (
-          <SegmentedControl
-            aria-label={text.paidBy}
-            value={context}
-            onChange={(value) => change({ context: value === 'coding' ? value : null })}
-            data={[
-              { value: 'balance', label: text.balance },
-              { value: 'coding', label: text.coding },
-            ]}
-          />
-        )}
-        <Select
-          label={text.model}
-          data={offered.map(({ id }) => id)}
-          value={model?.id ?? null}
-          onChange={(chosen) => change({ model: chosen })}
-          allowDeselect={false}
-          w={220}
+        <CallChoice
+          hasPlan={hasPlan}
+          context={context}
+          onContext={(chosen) => change({ context: chosen === 'coding' ? chosen : null })}
+          offered={offered}
+          modelId={model?.id ?? null}
+          onModel={(chosen) => change({ model: chosen })}
         />
         <KeyField value={key} onChange={setKey} />
       </Group>
