@@ -9,10 +9,11 @@ import { type AccountDecision, decideShare, NOTHING, type NoticeStates } from '.
  * is mailed to this member and the owners; one about a key to the member who owns it, or else to the owners.
  */
 export function decideBudget(
-  { accountId, owner, model, period, capNano, spentNano, percent, beganAtMs, freesAtMs }: OwnedBudget,
+  budget: OwnedBudget,
   states: NoticeStates,
   { budgetPercents }: AccountTerms,
 ): AccountDecision {
+  const { accountId, owner, model, period, capNano, percent, beganAtMs } = budget;
   const isOfMember = owner.prefix === null;
   return decideShare(states, {
     kind: 'budget.nearly_used',
@@ -22,19 +23,23 @@ export function decideBudget(
     percent,
     percents: budgetPercents,
     mailTo: { userId: owner.userId, owners: isOfMember || owner.userId === null },
-    data: {
-      accountId,
-      scope: isOfMember ? 'member' : 'key',
-      ownerId: owner.id,
-      name: owner.name,
-      prefix: owner.prefix,
-      model,
-      period,
-      usedYuan: formatYuan(spentNano),
-      limitYuan: formatYuan(capNano),
-      resetsAt: instantOf(freesAtMs),
-    },
+    data: { accountId, ...shownBudget(budget) },
   });
+}
+
+/** A budget as notices and the account API show it. */
+export function shownBudget({ owner, model, period, capNano, spentNano, freesAtMs }: OwnedBudget) {
+  return {
+    scope: owner.prefix === null ? ('member' as const) : ('key' as const),
+    ownerId: owner.id,
+    name: owner.name,
+    prefix: owner.prefix,
+    model,
+    period,
+    usedYuan: formatYuan(spentNano),
+    limitYuan: formatYuan(capNano),
+    resetsAt: instantOf(freesAtMs),
+  };
 }
 
 /** Decides on the daily spend cap of an account. */

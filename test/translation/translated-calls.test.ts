@@ -172,6 +172,13 @@ describe('a translated call', () => {
     assert.equal(responses.json.error.param, null);
   });
 
+  test('does not take a rate limit on tokens for a context that is too long', async () => {
+    gateway.provider.respond = json(429, { error: { message: 'Too many tokens per minute.', code: 'rate_limit' } });
+    const response = await send(request());
+    assert.equal(response.status, 429);
+    assert.doesNotMatch(response.json.error.message, /prompt is too long/);
+  });
+
   for (const [name, events] of Object.entries({
     'an error event': [
       ...chatStream(['Hel']).slice(0, 2),

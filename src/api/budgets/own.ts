@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { RunningPeriods } from '../../accounting/pricing/running-periods.ts';
 import type { Config } from '../../config/schema.ts';
-import { formatYuan } from '../../lib/yuan.ts';
-import type { OwnedBudget } from '../../notices/account-facts.ts';
+import { shownBudget } from '../../notices/budget-decision.ts';
 import type { UsedBudgets } from '../../notices/used-budgets.ts';
 import { type AccountEndpoint, accountEndpoint } from '../management/own-endpoint.ts';
 import { at, count, listOf, yuan } from '../management/response-fields.ts';
@@ -43,23 +42,8 @@ export function ownBudgetEndpoints({ usedBudgets, periods, config }: OwnBudgetDe
         const { budgetPercents } = config().notices;
         const percentMin = budgetPercents.length === 0 ? PERCENT_DEFAULT : Math.min(...budgetPercents);
         const found = await usedBudgets.list(accountId, ownUserId, periods(), percentMin);
-        return { data: found.map(budgetToWire) };
+        return { data: found.map((budget) => ({ ...shownBudget(budget), percent: budget.percent })) };
       },
     }),
   ];
-}
-
-function budgetToWire({ owner, model, period, spentNano, capNano, percent, freesAtMs }: OwnedBudget) {
-  return {
-    scope: owner.prefix === null ? ('member' as const) : ('key' as const),
-    ownerId: owner.id,
-    name: owner.name,
-    prefix: owner.prefix,
-    model,
-    period,
-    usedYuan: formatYuan(spentNano),
-    limitYuan: formatYuan(capNano),
-    percent,
-    resetsAt: freesAtMs === null ? null : new Date(freesAtMs).toISOString(),
-  };
 }

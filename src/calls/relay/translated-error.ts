@@ -15,7 +15,7 @@ const CONTEXT_TOO_LONG =
 export function translatedError(error: GatewayError, { protocol }: Pick<Operation, 'protocol'>): GatewayError {
   const { kind, status, retry, headers, requestId, cause } = error;
   let { message, code } = error;
-  const isTooLong = code === 'context_length_exceeded' || (status < 500 && CONTEXT_TOO_LONG.test(message));
+  const isTooLong = code === 'context_length_exceeded' || (isOfSize(status) && CONTEXT_TOO_LONG.test(message));
   if (isTooLong && protocol.name === 'messages' && !message.startsWith(TOO_LONG)) message = `${TOO_LONG}: ${message}`;
   if (isTooLong && protocol.name !== 'messages') code = 'context_length_exceeded';
   return new GatewayError(kind, {
@@ -30,6 +30,9 @@ export function translatedError(error: GatewayError, { protocol }: Pick<Operatio
 }
 
 const TOO_LONG = 'prompt is too long';
+
+/** Statuses of requests that are too large. A 429 can speak of too many tokens, too, but of those of a minute. */
+const isOfSize = (status: number): boolean => status === 400 || status === 413;
 
 /** The failure of a call whose provider reported an error in place of an answer. */
 export function reportedFailure({ message }: GatewayError, requestId: string): UpstreamFailure {

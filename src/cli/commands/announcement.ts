@@ -12,20 +12,25 @@ const TERMS = {
   '--from <instant>': 'when it begins, such as 2026-12-05T18:00:00Z',
 };
 
+/** What the creation and the change of an announcement send and print. */
+const WRITING = {
+  body: ({ en, zh, level, for: audience, from, to }: Readonly<Record<string, unknown>>) => ({
+    textEn: en,
+    textZh: zh,
+    level,
+    audience,
+    startsAt: from,
+    endsAt: to,
+  }),
+  text: ({ id, startsAt, endsAt }: AnnouncementResponse) => `${id} is shown from ${startsAt} to ${endsAt}.`,
+};
+
 export const announcementCommands = group('announcement', ABOUT, {
   create: {
     about: 'create an announcement; by default it begins now, is an info, and is for signed-in people',
     with: { ...TERMS, '--to <instant>': { text: 'when it ends, such as 2026-12-05T19:00:00Z', isRequired: true } },
     sends: 'POST /announcements',
-    body: ({ en, zh, level, for: audience, from, to }) => ({
-      textEn: en,
-      textZh: zh,
-      level,
-      audience,
-      startsAt: from,
-      endsAt: to,
-    }),
-    text: ({ id, startsAt, endsAt }: AnnouncementResponse) => `${id} is shown from ${startsAt} to ${endsAt}.`,
+    ...WRITING,
   },
   list: {
     about: 'list announcements, newest first, also those that ended in the last 90 days',
@@ -41,15 +46,7 @@ export const announcementCommands = group('announcement', ABOUT, {
     about: 'change the texts, the times, the level or the audience of an announcement',
     with: { '<announcement>': 'id of the announcement', ...TERMS, '--to <instant>': 'when it ends' },
     sends: 'PATCH /announcements/:announcement',
-    body: ({ en, zh, level, for: audience, from, to }) => ({
-      textEn: en,
-      textZh: zh,
-      level,
-      audience,
-      startsAt: from,
-      endsAt: to,
-    }),
-    text: ({ id, startsAt, endsAt }: AnnouncementResponse) => `${id} is shown from ${startsAt} to ${endsAt}.`,
+    ...WRITING,
   },
   'delete <announcement>': {
     about: 'delete an announcement, which ends it at once',
