@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Logger } from '../lib/logger.ts';
+import { responseTimers } from '../lib/timers.ts';
 import {
   type ConnectionFigures,
   type Parameter,
@@ -22,6 +23,7 @@ const GOODBYE_MS = 1_000;
 /** A connection that can be destroyed at once. Closing it normally would require a response from the database. */
 export class Connection extends pg.Client {
   readonly #socket: Socket;
+  readonly #connectMaxMs: number;
   /** Names of statements that were prepared by SQL `prepare`. */
   readonly #prepared = new Set<string>();
   readonly #shapes = new Map<string, RowShape>();
@@ -31,12 +33,26 @@ export class Connection extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     const socket = new Socket();
-    super({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config, stream: () => socket });
+    // `connect` has its own time limit. That of the driver would fail connections whose responses this process has not read yet.
+    super({ ...config, connectionTimeoutMillis: 0, stream: () => socket });
     this.#socket = socket;
+    this.#connectMaxMs = config.connectionTimeoutMillis ?? CONNECT_TIMEOUT_MS;
     // Without a listener, this event would end the process. The pending statement fails with the same error.
     this.on('error', () => {
       this.isLost = true;
     });
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    const late = (): void => void this.#socket.destroy(new Error('timeout expired'));
+    const cancel = responseTimers.after(this.#connectMaxMs, late);
+    this.once('connect', cancel);
+    this.once('end', cancel);
+    if (callback === undefined) return super.connect();
+    super.connect(callback);
+    return undefined;
   }
 
   /** Connects a connection outside of a pool. */

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Batch, ItemLimit } from '../../lib/batcher.ts';
 import { LateError, NotBegunError } from '../../lib/batcher-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { systemTimers, type Timers } from '../../lib/timers.ts';
+import { responseTimers, type Timers } from '../../lib/timers.ts';
 import { isUnavailable } from '../errors.ts';
 
 /**
@@ -41,7 +41,7 @@ interface QuestionsOptions extends QuestionTiming {
 }
 
 export function createQuestions(options: QuestionsOptions): Questions {
-  const { logger, timers = systemTimers } = options;
+  const { logger, timers = responseTimers } = options;
   const questionMs = options.questionMs ?? QUESTION_MS;
   const probePauseMs = options.probePauseMs ?? PROBE_PAUSE_MS;
   let isDown = false;
