@@ -1,6 +1,7 @@
 import { parseJson } from './json.ts';
 import { CapturedMembers, type MarkedMember } from './json-captured-members.ts';
 import { HOLDINGS_DEPTH_MAX, type HoldingRules, JsonHoldings } from './json-holdings.ts';
+import type { LocatedPart } from './json-located.ts';
 import { NumberReader, wholeNumberEnd } from './json-number.ts';
 import { type JsonKind, JsonSyntaxError, KINDS } from './json-scan.ts';
 import { isEscapeLetter, isHexDigit, PlainTexts, wholeEscapeEnd } from './json-string.ts';
@@ -20,6 +21,8 @@ export interface JsonCaptureOptions {
   readonly keepMarked?: MarkedMember | undefined;
   /** Names of members of the outermost object whose items are counted if their values are arrays. */
   readonly count?: readonly string[];
+  /** Name of a member of the outermost object. `takeLocated` tells where its string values are. */
+  readonly locate?: string | undefined;
   /** Names that are counted in the outermost object and in items of its members. Their values can have any size. */
   readonly holding?: HoldingRules | undefined;
   /** Maximum size of all values of `keep` together. A value that would exceed it is dropped. */
@@ -128,6 +131,11 @@ export class JsonCapture {
   member(key: string): unknown {
     const value = this.value(key);
     return value === undefined ? undefined : parseJson(value.toString('utf8'));
+  }
+
+  /** Returns where string values of the member `locate` are in the last chunk. Call this after each chunk. */
+  takeLocated(): readonly LocatedPart[] {
+    return this.#members.located?.take() ?? [];
   }
 
   /** Returns the number of items so far in the last member with this name; `null` if it is absent, no array, or not counted. */

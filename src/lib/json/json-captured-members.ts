@@ -1,7 +1,9 @@
 import { ByteSpan } from '../byte-span.ts';
+import { LocatedStrings } from './json-located.ts';
 import { decodeString, hasBytes } from './json-string.ts';
 import type { MemberNames } from './member-names.ts';
 
+const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 
@@ -9,6 +11,7 @@ interface KeptMembers {
   readonly keep: readonly string[];
   readonly keepMarked?: MarkedMember | undefined;
   readonly count?: readonly string[];
+  readonly locate?: string | undefined;
   readonly keptBytesMax: number;
 }
 
@@ -56,10 +59,13 @@ export class CapturedMembers {
   #member: CapturedMember | null = null;
   /** The current member, if its value is an array whose items are counted; otherwise `null`. */
   #counted: CapturedMember | null = null;
+  /** The member whose string values are located; `null`: none is. */
+  #locatedMember: CapturedMember | null = null;
+  readonly located: LocatedStrings | null = null;
   /** Bytes of the current key or value of the outermost object. */
   readonly #span = new ByteSpan();
 
-  constructor({ keep, keepMarked, count = [], keptBytesMax }: KeptMembers) {
+  constructor({ keep, keepMarked, count = [], locate, keptBytesMax }: KeptMembers) {
     for (const name of keep) this.#ask(name, true, count.includes(name));
     for (const name of count) if (!keep.includes(name)) this.#ask(name, false, true);
     if (keepMarked !== undefined) {
@@ -68,6 +74,10 @@ export class CapturedMembers {
       if (!member.isKept) this.#onlyMarked = member;
       this.#keepsUnmarked = keepMarked.isKeptUnmarked ?? false;
       member.isKept = true;
+    }
+    if (locate !== undefined) {
+      this.#locatedMember = this.#askedFor(locate) ?? this.#ask(locate, false, false);
+      this.located = new LocatedStrings();
     }
     this.#keptBytesMax = keptBytesMax;
   }
@@ -132,6 +142,7 @@ export class CapturedMembers {
   valueBegins(byte: number, at: number): void {
     const member = this.#member;
     if (member === null) return;
+    if (member === this.#locatedMember && byte === QUOTE) this.located!.begin(at);
     if (member.isCounted) {
       member.items = byte === OPEN_BRACKET ? 0 : null;
       this.#counted = byte === OPEN_BRACKET ? member : null;
@@ -166,6 +177,7 @@ export class CapturedMembers {
   valueEnds(chunk: Buffer, end: number): void {
     const member = this.#member;
     if (member === null) return;
+    if (member === this.#locatedMember) this.located!.end(end);
     if (member === this.#onlyMarked && !member.isMarked && !this.#keepsUnmarked) {
       this.#span.letGo();
     } else if (member.isKept) {
@@ -180,6 +192,7 @@ export class CapturedMembers {
   /** Called at the end of a chunk. Copies what is still needed of it. */
   carry(chunk: Buffer): void {
     this.#span.carry(chunk);
+    this.located?.carry(chunk.length);
   }
 
   /** Drops an incomplete value. Called if the text is no JSON. */
