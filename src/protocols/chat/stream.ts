@@ -29,6 +29,8 @@ export interface ChatStreamOptions extends ChatResponseOptions {
   /** Whether the request asks for a service tier. The tier is then read from the first chunk, because the stream may break off. */
   readonly asksForTier?: boolean;
   readonly restate?: RestateUsage | undefined;
+  /** Whether the output repeats the prompt, so that its size does not tell how much the model wrote. */
+  readonly echoes?: boolean;
 }
 
 const USAGE = Buffer.from('"usage"');
@@ -173,7 +175,7 @@ export function readChatStream(options: ChatStreamOptions): StreamReading {
 
   return {
     matters,
-    written: streamedChatText(),
+    written: options.echoes === true ? null : streamedChatText(),
     get repeatedTextBytes() {
       return repeatedTextBytes;
     },

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cutOffsets, propertyRuns } from '../../../test/support/scope.ts';
+import { cutEverywhere, cutOffsets, propertyRuns, someCutOffsets } from '../../../test/support/scope.ts';
 import { type RenderedStream, renderStream, type StreamStyle } from '../../../test/support/stream-styles.ts';
 import { chunksOf, cutAt, outOf, type RecordedStream, recordedStreams, relay } from '../../../test/support/streams.ts';
 
 const recorded: StreamStyle = { name: 'as it was recorded', lineEnds: ['\n'] };
 
-/** Cutting after every byte, one at a time, would take minutes; these streams are cut at many bytes at once. */
 const styles: readonly StreamStyle[] = [
   { name: 'lines that end with CRLF, without its last empty line', lineEnds: ['\r\n'], lacks: 'emptyLine' },
   { name: 'lines that end with CR, no space behind the colons', lineEnds: ['\r'], isTight: true },
@@ -21,9 +20,6 @@ const styles: readonly StreamStyle[] = [
   },
   { name: 'a line of data for every token', lineEnds: ['\r\n', '\n'], splitsEvery: 1 },
 ];
-
-/** Distance between cuts that are made together. */
-const COMB_BYTES = 97;
 
 const EMPTY_LINE_BYTES = 2;
 
@@ -48,7 +44,7 @@ describe('stream tap with recorded streams', () => {
     it(`relays and measures ${stream.name}, ${recorded.name}, the same wherever it is cut in two`, () => {
       const rendered = renderStream(stream, recorded);
       const { whole } = rendered;
-      for (const at of cutOffsets(whole.length)) {
+      for (const at of someCutOffsets(whole.length)) {
         assertRelayed(stream, rendered, [whole.subarray(0, at), whole.subarray(at)], `cut at ${at}`);
       }
     });
@@ -57,10 +53,7 @@ describe('stream tap with recorded streams', () => {
       it(`relays and measures ${stream.name}, ${style.name}, the same wherever it is cut into many chunks`, () => {
         const rendered = renderStream(stream, style);
         const { whole } = rendered;
-        for (const first of cutOffsets(COMB_BYTES - 1)) {
-          const chunks = [whole.subarray(0, first), ...chunksOf(whole.subarray(first), COMB_BYTES)];
-          assertRelayed(stream, rendered, chunks, `cut at ${first} and every ${COMB_BYTES} bytes behind`);
-        }
+        for (const { chunks, note } of cutEverywhere(whole)) assertRelayed(stream, rendered, chunks, note);
         for (const size of [1, 2, 3]) assertRelayed(stream, rendered, chunksOf(whole, size), `chunks of ${size}`);
       });
     }

@@ -1,5 +1,6 @@
 import { chat } from './chat.ts';
 import { compact } from './compact.ts';
+import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
 import { imageEdit } from './image-edit.ts';
 import { imageGeneration } from './image-generation.ts';
@@ -8,11 +9,31 @@ import type { JsonOperation, Operation } from './operation.ts';
 import { rerank } from './rerank.ts';
 import { responses } from './responses.ts';
 
-export const operations = [chat, messages, responses, compact, embeddings, rerank, imageGeneration, imageEdit] as const;
+export const operations = [
+  chat,
+  messages,
+  responses,
+  compact,
+  completions,
+  embeddings,
+  rerank,
+  imageGeneration,
+  imageEdit,
+] as const;
 
 export type OperationName = (typeof operations)[number]['name'];
 
 export const operationNames = operations.map(({ name }) => name);
+
+/** Operations whose responses can be streams. */
+export const streamedOperationNames = [
+  'chat',
+  'messages',
+  'responses',
+  'completions',
+  'images.generate',
+  'images.edit',
+] as const satisfies readonly OperationName[];
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map((operation) => [operation.name, operation]));
 

@@ -7,7 +7,8 @@ import { readChatStream } from '../chat/stream.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import type { BodyFields } from './fields.ts';
 import { jsonOperation } from './json-operation.ts';
-import { type Demand, outputTokensMax, type Splice } from './operation.ts';
+import { type Demand, outputTokensMax } from './operation.ts';
+import { includeUsageSplice } from './usage-option.ts';
 
 export const chat = jsonOperation({
   name: 'chat',
@@ -65,15 +66,3 @@ function audioFormat(fields: BodyFields): string | null {
 
 /** Maximum bytes of the member `audio`, which has a voice and a format. */
 const AUDIO_BYTES_MAX = 4_096;
-
-/** Returns the change that makes the provider report usage at the end of a stream; `null` if the client asks for it already. */
-function includeUsageSplice(fields: BodyFields): Splice | null {
-  const options = fields.optionalObject('stream_options');
-  if (options === null) {
-    const asNull = fields.member('stream_options');
-    if (asNull !== undefined) return { start: asNull.valueStart, end: asNull.valueEnd, text: '{"include_usage":true}' };
-    const beforeBrace = fields.end - 1;
-    return { start: beforeBrace, end: beforeBrace, text: ',"stream_options":{"include_usage":true}' };
-  }
-  return options.optionalBoolean('include_usage') === true ? null : options.assignment('include_usage', 'true');
-}

@@ -385,7 +385,7 @@ const TOOL_USES = 2;
 const TOO_LONG = '…';
 
 /** Assumed thinking tokens if the request asks for thinking without a limit: the default limit of Qwen models. */
-const OPEN_THINKING_TOKENS = 38_912;
+export const OPEN_THINKING_TOKENS = 38_912;
 
 /** Whether the provider runs the tool. Functions run at the client, and so do other tools whose results the next request contains. */
 function isServerTool(type: string): boolean {

@@ -1,10 +1,10 @@
-import type { JsonReader } from '../../lib/json/json-reader.ts';
 import { embeddingsResponse } from '../chat/embeddings.ts';
 import { chatStreamError } from '../chat/errors.ts';
 import { chatProtocol } from '../chat/protocol.ts';
 import { byTokens } from '../metering/charge-options.ts';
 import { estimateRequestTokens } from '../token-estimate/request-size.ts';
 import { jsonOperation } from './json-operation.ts';
+import { readTexts } from './texts.ts';
 
 /** Embeddings (contract 4.2). The input is one text or several, each as a string or a list of tokens. */
 export const embeddings = jsonOperation({
@@ -31,19 +31,3 @@ export const embeddings = jsonOperation({
   },
   response: () => embeddingsResponse,
 });
-
-function readTexts(reader: JsonReader): { inputs: number; numbers: number } {
-  let texts = 0;
-  let numbers = 0;
-  const { kind } = reader;
-  if (kind === 'array') {
-    for (reader.enter(); reader.nextItem(); ) {
-      const item = reader.kind;
-      if (item === 'number') numbers++;
-      else texts++;
-      if (item === 'array') for (reader.enter(); reader.nextItem(); ) if (reader.kind === 'number') numbers++;
-    }
-  }
-  // Numbers directly in the array are the tokens of a single text.
-  return { inputs: Math.max(texts, 1), numbers };
-}

@@ -10,6 +10,7 @@ const BODIES = {
   messages: { model: 'm', max_tokens: 5, messages: MESSAGES },
   responses: { model: 'm', input: 'Hello' },
   compact: { model: 'm', input: 'Hello' },
+  completions: { model: 'm', prompt: 'Hello' },
   embeddings: { model: 'm', input: 'Hello' },
   rerank: { model: 'm', query: 'Hello', documents: ['Hello'] },
   'images.generate': { model: 'm', prompt: 'Hello' },
