@@ -1,5 +1,13 @@
 import { isRecord } from '../../lib/json/json.ts';
-import { audioBudget, BUDGETS, type Count, fileBudget, opaqueBudget } from './budgets.ts';
+import {
+  audioBudget,
+  BUDGETS,
+  type Count,
+  fileBudget,
+  opaqueBudget,
+  type ProtocolBudgets,
+  TRANSLATED_BUDGETS,
+} from './budgets.ts';
 import { type DataUrl, dataUrlText, decodedSizeBytes, decodeText, isPlainText, readDataUrl } from './media.ts';
 import { writeStructure } from './structure.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -36,6 +44,7 @@ const NESTED_LEVELS_MAX = 32;
 export class BodyCounter implements Count {
   textTokens = 0;
   budgetTokens = 0;
+  readonly translatedBudgetTokens = { chat: 0, messages: 0 };
   readonly #tokenizer: Tokenizer;
   readonly #imageTokens: number;
   /** UTF-16 code units that were tokenized so far. The next field is their number of tokens. */
@@ -64,8 +73,11 @@ export class BodyCounter implements Count {
     this.textTokens += Math.ceil(Math.max(asDense, Buffer.byteLength(text) / 4));
   }
 
-  budget(tokens: number): void {
+  /** @param translated the budgets at providers of other protocols; absent: the same */
+  budget(tokens: number, translated: ProtocolBudgets | null = null): void {
     this.budgetTokens += tokens;
+    this.translatedBudgetTokens.chat += translated?.chat ?? tokens;
+    this.translatedBudgetTokens.messages += translated?.messages ?? tokens;
   }
 
   content(value: unknown): void {
@@ -108,9 +120,9 @@ export class BodyCounter implements Count {
   /** Counts tools: the text that the model sees, a budget for the list, and a budget for each tool. */
   tools(value: unknown, onceTokens: number, eachTokens: number): void {
     if (isEmpty(value)) return;
-    this.budget(onceTokens);
+    this.budget(onceTokens, TRANSLATED_BUDGETS.tools);
     for (const tool of Array.isArray(value) ? value : [value]) {
-      this.budget(eachTokens);
+      this.budget(eachTokens, TRANSLATED_BUDGETS.tool);
       if (!isRecord(tool)) this.structure(tool);
       else this.structure(Object.fromEntries(Object.entries(tool).filter(([key]) => !UNSEEN_TOOL_FIELDS.has(key))));
     }
@@ -188,7 +200,7 @@ export class BodyCounter implements Count {
         return ['result'];
       case 'image':
         if (!isRecord(block.source) && typeof block.data !== 'string') return null;
-        this.budget(BUDGETS.imageMessages.tokens);
+        this.budget(BUDGETS.imageMessages.tokens, TRANSLATED_BUDGETS.image);
         return ['source', 'data', 'mimeType'];
       case 'input_file':
         this.#file(block);
@@ -217,9 +229,9 @@ export class BodyCounter implements Count {
   }
 
   #image(detail: unknown): void {
-    if (detail === 'low') this.budget(BUDGETS.imageLow.tokens);
-    else if (detail === 'original') this.budget(BUDGETS.imageOriginal.tokens);
-    else this.budget(BUDGETS.image.tokens);
+    const name = detail === 'low' ? 'imageLow' : detail === 'original' ? 'imageOriginal' : 'image';
+    const { tokens } = BUDGETS[name];
+    this.budget(tokens, { chat: tokens, messages: BUDGETS.imageMessages.tokens });
   }
 
   /** Counts a file in the responses format, whose `file_data` is a data URL or base64. */
@@ -249,7 +261,7 @@ export class BodyCounter implements Count {
 
   #dataUrl(url: DataUrl): void {
     if (isPlainText(url.mediaType)) this.text(dataUrlText(url));
-    else if (url.mediaType.startsWith('image/')) this.budget(this.#imageTokens);
+    else if (url.mediaType.startsWith('image/')) this.budget(this.#imageTokens, TRANSLATED_BUDGETS.image);
     else if (url.mediaType.startsWith('audio/')) this.budget(audioBudget(decodedSizeBytes(url.data)));
     else this.budget(fileBudget(decodedSizeBytes(url.data)));
   }

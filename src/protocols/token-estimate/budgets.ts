@@ -105,6 +105,24 @@ export function opaqueBudget(sizeBytes: number): number {
   return Math.ceil(sizeBytes / OPAQUE_BYTES_PER_TOKEN);
 }
 
+/** Budgets of a structure that each protocol counts differently. A translated request is counted as its provider does. */
+export interface ProtocolBudgets {
+  /** Chat and responses. */
+  readonly chat: number;
+  readonly messages: number;
+}
+
+/** Structures that a translation turns into each other. */
+export const TRANSLATED_BUDGETS = {
+  base: { chat: BUDGETS.responsesBase.tokens, messages: BUDGETS.messagesBase.tokens },
+  item: { chat: BUDGETS.responsesItem.tokens, messages: BUDGETS.messagesMessage.tokens },
+  /** Instructions are a message in chat, and none in messages. */
+  instructions: { chat: BUDGETS.responsesItem.tokens, messages: 0 },
+  tools: { chat: BUDGETS.responsesTools.tokens, messages: BUDGETS.messagesTools.tokens },
+  tool: { chat: BUDGETS.responsesTool.tokens, messages: BUDGETS.messagesTool.tokens },
+  image: { chat: BUDGETS.image.tokens, messages: BUDGETS.imageMessages.tokens },
+} as const satisfies Record<string, ProtocolBudgets>;
+
 /** Percent that is added to every estimate (contract 4.4). */
 const MARGIN_PERCENT = 10;
 /** Factors have four decimals, as in the configuration. So totals are computed with integers. */
@@ -114,10 +132,15 @@ const FACTOR_UNIT = 10_000;
 export interface Count {
   readonly textTokens: number;
   readonly budgetTokens: number;
+  /** The budgets if the request is translated for a provider of another protocol. */
+  readonly translatedBudgetTokens: ProtocolBudgets;
 }
 
 /** Returns (text x factor + budgets) x 1.1, rounded up. Computes with integers: as a floating-point number, 10 x 1.1 is more than 11. */
-export function totalTokens({ textTokens, budgetTokens }: Count, factor: number): number {
+export function totalTokens(
+  { textTokens, budgetTokens }: Pick<Count, 'textTokens' | 'budgetTokens'>,
+  factor: number,
+): number {
   const factorUnits = Math.round(factor * FACTOR_UNIT);
   const base = textTokens * factorUnits + budgetTokens * FACTOR_UNIT;
   return Math.ceil((base * (100 + MARGIN_PERCENT)) / (FACTOR_UNIT * 100));

@@ -26,7 +26,8 @@ type Cost = readonly [textTokens: number, budgetTokens: number];
 type Case = readonly [what: string, value: unknown, cost: Cost];
 
 function assertCost(kind: BodyKind, body: unknown, [textTokens, budgetTokens]: Cost): void {
-  assert.deepEqual(count(kind, body), { textTokens, budgetTokens: budgetTokens + 6 });
+  const counted = count(kind, body);
+  assert.deepEqual([counted.textTokens, counted.budgetTokens], [textTokens, budgetTokens + 6]);
 }
 
 describe('countBody with a responses body', () => {
@@ -282,6 +283,29 @@ describe('countBody with a messages body', () => {
     it(`counts ${what}`, () =>
       assertCost('messages', { messages: [{ role: 'user', content: [block] }] }, [text, budget + MESSAGE]));
   }
+});
+
+describe('countBody of a request that is translated', () => {
+  const image = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(9_000) };
+
+  it('counts messages as chat does', () => {
+    const tools = [{ name: 'a' }, { name: 'b' }];
+    const messages = [{ role: 'user', content: [{ type: 'image', source: image }] }];
+    const { translatedBudgetTokens, budgetTokens } = count('messages', { system: TEXT, tools, messages });
+    assert.deepEqual(translatedBudgetTokens, { chat: 6 + 4 + 32 + 2 * 12 + 4 + 3_072, messages: budgetTokens });
+  });
+
+  it('counts responses as messages does', () => {
+    const input = [
+      { role: 'user', content: [{ type: 'input_image', image_url: 'https://a.example/b.png', detail: 'low' }] },
+    ];
+    const { translatedBudgetTokens, budgetTokens } = count('responses', {
+      instructions: TEXT,
+      tools: [{ name: 'a' }],
+      input,
+    });
+    assert.deepEqual(translatedBudgetTokens, { chat: budgetTokens, messages: 6 + 810 + 60 + 2 + 4_864 });
+  });
 });
 
 describe('countBody', () => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/json/json.ts';
 import { BodyCounter, isEmpty } from './body-counter.ts';
-import { BUDGETS, type Count } from './budgets.ts';
+import { BUDGETS, type Count, TRANSLATED_BUDGETS } from './budgets.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Format of a body. Chat has the budgets of responses. */
@@ -44,7 +44,7 @@ export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): C
   const { imageTokens, baseTokens, members } = FORMS[kind];
   const counter = new BodyCounter(tokenizer, imageTokens);
   if (isRecord(body)) {
-    counter.budget(baseTokens);
+    counter.budget(baseTokens, TRANSLATED_BUDGETS.base);
     for (const [key, value] of Object.entries(body)) {
       if (CONTROL_FIELDS[kind].has(key) || isEmpty(value)) continue;
       const count = members.get(key);
@@ -54,8 +54,8 @@ export function countBody(kind: BodyKind, json: Buffer, tokenizer: Tokenizer): C
   } else {
     counter.structure(body);
   }
-  const { textTokens, budgetTokens } = counter;
-  return { textTokens, budgetTokens };
+  const { textTokens, budgetTokens, translatedBudgetTokens } = counter;
+  return { textTokens, budgetTokens, translatedBudgetTokens };
 }
 
 type CountMember = (counter: BodyCounter, value: unknown) => void;
@@ -77,7 +77,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
       [
         'instructions',
         (counter, value) => {
-          counter.budget(BUDGETS.responsesItem.tokens);
+          counter.budget(BUDGETS.responsesItem.tokens, TRANSLATED_BUDGETS.instructions);
           counter.content(value);
         },
       ],
@@ -90,7 +90,13 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
     imageTokens: BUDGETS.imageMessages.tokens,
     baseTokens: BUDGETS.messagesBase.tokens,
     members: new Map<string, CountMember>([
-      ['system', (counter, value) => counter.content(value)],
+      [
+        'system',
+        (counter, value) => {
+          counter.budget(0, TRANSLATED_BUDGETS.instructions);
+          counter.content(value);
+        },
+      ],
       ['messages', eachWith(BUDGETS.messagesMessage.tokens)],
       ['tools', (counter, value) => counter.tools(value, BUDGETS.messagesTools.tokens, BUDGETS.messagesTool.tokens)],
       [
@@ -116,7 +122,7 @@ const FORMS: Readonly<Record<BodyKind, Form>> = {
 function eachWith(tokens: number): CountMember {
   return (counter, value) => {
     for (const item of Array.isArray(value) ? value : [value]) {
-      counter.budget(tokens);
+      counter.budget(tokens, TRANSLATED_BUDGETS.item);
       counter.content(item);
     }
   };
