@@ -3,7 +3,7 @@ import type { ShownUsage } from './shown-usage.ts';
 /** What writers of answers need of the call. */
 export interface AnswerTerms {
   readonly callId: string;
-  /** The model as the client called it. */
+  /** The model as the client called it. Answers name it: Claude Code returns reasoning only to the model that the answer named. */
   readonly model: string;
   /** Hash of the provider, which marks its reasoning. */
   readonly maker: string;
@@ -19,8 +19,8 @@ export interface AnswerTerms {
 
 /** Writes events as text. */
 export interface StreamWriter {
-  /** Length of what is kept for the end. Absent: nothing is. */
-  readonly keptLength?: number;
+  /** Size of what is kept for the end of a block or of the stream. */
+  readonly keptBytes: number;
   /** Returns what was written since the last time. */
   take(): string;
   /** Returns the end of the stream. */

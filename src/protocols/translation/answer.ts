@@ -13,7 +13,6 @@ export function reasonShown(said: EndReason, hasCalls: boolean): EndReason {
 export interface AnswerHead {
   /** The provider's id of the answer; `null`: it has none. */
   readonly id: string | null;
-  readonly model: string | null;
 }
 
 /** Parts of an answer that must come back with the next call, though no client can read them. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import { eventFields } from '../../lib/sse/event-fields.ts';
-import { eachEvent } from '../../lib/sse/sse.ts';
+import { eachEvent, SseSplitter } from '../../lib/sse/sse.ts';
 import { noUsage } from '../metering/usage-facts.ts';
 import { AnswerError } from './answer.ts';
 import type { ClientFormName, ProviderFormName } from './pairs.ts';
@@ -30,7 +30,8 @@ const facts = (client: ClientFormName, provider: ProviderFormName): AnswerFacts 
   ],
   showsReasoning: true,
   reportsUsage: true,
-  bodyBytes: 500,
+  callIds: [],
+  textBytes: 500,
 });
 const CALL = { callId: 'call_1', startedAtMs: 0 };
 const USAGE = { ...noUsage, inputTokens: 300, cachedInputTokens: 200, outputTokens: 50, reasoningTokens: 10 };
@@ -58,6 +59,12 @@ const chunk = (delta: object, finish: string | null = null): string =>
 const event = (type: string, members: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 
+/** One item of each list after the other, as the deltas of parallel calls arrive. */
+const inTurns = (lists: readonly (readonly string[])[]): string[] =>
+  Array.from({ length: Math.max(0, ...lists.map(({ length }) => length)) }, (_, index) =>
+    lists.flatMap((list) => list[index] ?? []),
+  ).flat();
+
 /** The stream and the whole response of a provider with the same answer. */
 const providers = {
   chat: {
@@ -65,12 +72,14 @@ const providers = {
       chunk({ role: 'assistant', content: '' }),
       ...pieces(reasoning, cuts).map((piece) => chunk({ reasoning_content: piece })),
       ...pieces(text, cuts).map((piece) => chunk({ content: piece })),
-      ...calls.flatMap((args, index) => [
-        chunk({ tool_calls: [{ index, id: `t${index}`, function: { name: 'read', arguments: '' } }] }),
-        ...pieces(JSON.stringify(args), cuts).map((piece) =>
-          chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
-        ),
-      ]),
+      ...inTurns(
+        calls.map((args, index) => [
+          chunk({ tool_calls: [{ index, id: `t${index}`, function: { name: 'read', arguments: '' } }] }),
+          ...pieces(JSON.stringify(args), cuts).map((piece) =>
+            chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
+          ),
+        ]),
+      ),
       chunk({}, 'stop'),
       'data: [DONE]\n\n',
     ],
@@ -138,9 +147,19 @@ const providers = {
   },
 };
 
-function streamed(client: ClientFormName, provider: ProviderFormName, events: readonly string[]): string {
+/** @param places where the bytes of the stream are cut, as a network cuts them */
+function streamed(
+  client: ClientFormName,
+  provider: ProviderFormName,
+  events: readonly string[],
+  places: readonly number[] = [],
+): string {
   const stream = new TranslatedStream(facts(client, provider), CALL);
-  const written = events.map((each) => stream.push(Buffer.from(each)));
+  const written: Buffer[] = [];
+  const splitter = new SseSplitter({ events: (bytes) => written.push(stream.push(bytes)), oversize: assert.fail });
+  const bytes = Buffer.from(events.join(''));
+  const ends = [...new Set(places.map((place) => place % (bytes.length + 1))), bytes.length].sort((a, b) => a - b);
+  for (const [index, end] of ends.entries()) splitter.push(bytes.subarray(ends[index - 1] ?? 0, end));
   return Buffer.concat([...written, stream.close(), stream.end(USAGE)]).toString('utf8');
 }
 
@@ -238,9 +257,14 @@ const clients: Readonly<Record<ClientFormName, { stream(text: string): Block[]; 
       }),
   },
 };
+const DELTA_TYPES: Readonly<Record<string, string>> = {
+  text: 'text_delta',
+  thinking: 'thinking_delta',
+  partial_json: 'input_json_delta',
+};
 const KINDS = { text: 'text', thinking: 'reasoning', tool_use: 'call' } as const;
 
-const cuts = fc.array(fc.nat(), { maxLength: 5 });
+const cuts = fc.array(fc.nat(), { maxLength: 8 });
 const parsedCalls = (blocks: readonly Block[]) =>
   blocks.map(({ kind, text }) => ({ kind, text: kind === 'call' ? JSON.parse(text) : text.toWellFormed() }));
 
@@ -254,11 +278,12 @@ for (const [client, provider] of PAIRS) {
             ...(given.text === '' ? [] : [{ kind: 'text', text: given.text.toWellFormed() }]),
             ...given.calls.map((args) => ({ kind: 'call', text: JSON.parse(JSON.stringify(args)) })),
           ];
-          const stream = streamed(client, provider, providers[provider].stream(given, places));
+          const stream = streamed(client, provider, providers[provider].stream(given, places), places);
           assert.deepEqual(parsedCalls(clients[client].stream(stream)), expected);
           const body = Buffer.from(JSON.stringify(providers[provider].whole(given)));
           const whole = JSON.parse(translateWhole(facts(client, provider), CALL, body, USAGE).toString('utf8'));
           assert.deepEqual(parsedCalls(clients[client].whole(whole)), expected);
+          assert.equal(whole.model, 'm', 'the model that the client asked for');
         }),
       );
     });
@@ -291,21 +316,36 @@ for (const [client, provider] of PAIRS) {
         name: fc.constant('read'),
         input: fc.constant({}),
       });
+      const finish = fc.constantFrom(null, null, 'stop', 'tool_calls', 'length', '', 'made_up');
+      const index = fc.constantFrom(0, 1, undefined);
       const garbage = {
         chat: fc.oneof(
-          delta.map((each) => chunk(each)),
+          fc.tuple(delta, finish).map(([each, reason]) => chunk(each, reason)),
+          fc.constant(
+            `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })}\n\n`,
+          ),
+          fc.constant(`data: ${JSON.stringify({ choices: [{ delta: null, message: { content: 'm' } }] })}\n\n`),
+          fc.constant('data: [DONE]\n\n'),
           fc.jsonValue().map((value) => `data: ${JSON.stringify(value)}\n\n`),
           fc.constant(': comment\n\n'),
         ),
         messages: fc.oneof(
-          block.map((content_block) => event('content_block_start', { index: 0, content_block })),
-          fc.string().map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
-          fc.constant(event('content_block_stop', { index: 0 })),
+          fc
+            .tuple(index, block)
+            .map(([at, content_block]) => event('content_block_start', { index: at, content_block })),
+          fc
+            .tuple(index, fc.constantFrom('text', 'thinking', 'partial_json'), fc.string())
+            .map(([at, member, text]) =>
+              event('content_block_delta', { index: at, delta: { type: DELTA_TYPES[member], [member]: text } }),
+            ),
+          index.map((at) => event('content_block_stop', { index: at })),
+          fc.constant(event('message_delta', { delta: { stop_reason: 'tool_use', stop_sequence: 'x' }, usage: {} })),
+          fc.constant(event('message_start', { message: { id: 'c2' } })),
           fc.jsonValue().map((value) => `data: ${JSON.stringify(value)}\n\n`),
         ),
       }[provider];
       fc.assert(
-        fc.property(fc.array(garbage, { maxLength: 12 }), (events) => {
+        fc.property(fc.array(garbage, { maxLength: 16 }), (events) => {
           let stream: string;
           try {
             stream = streamed(client, provider, events);
@@ -318,20 +358,110 @@ for (const [client, provider] of PAIRS) {
       );
     });
 
-    it('show the usage by which the call is charged', () => {
+    it('show the usage by which the call is charged, streamed and whole', () => {
+      const tokens = fc.nat({ max: 1_000_000 });
+      const counts = fc.record({
+        inputTokens: tokens,
+        cachedInputTokens: tokens,
+        cacheWriteTokens: tokens,
+        cacheWrite1hTokens: tokens,
+        outputTokens: tokens,
+        separateReasoningTokens: tokens,
+      });
       const given = { reasoning: '', text: 'x', calls: [] };
-      const data = dataOf(streamed(client, provider, providers[provider].stream(given, [])));
-      const shown = data.findLast((each) => each.usage != null || each.response?.usage != null);
-      const usage = shown.usage ?? shown.response.usage;
-      assert.equal(usage.output_tokens ?? usage.completion_tokens, 50);
-      const input =
-        client === 'messages'
-          ? usage.input_tokens + usage.cache_read_input_tokens
-          : (usage.prompt_tokens ?? usage.input_tokens);
-      assert.equal(input, 500);
+      const body = Buffer.from(JSON.stringify(providers[provider].whole(given)));
+      fc.assert(
+        fc.property(counts, (counted) => {
+          const usage = { ...noUsage, ...counted };
+          const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens } = usage;
+          const stream = new TranslatedStream(facts(client, provider), CALL);
+          const events = providers[provider].stream(given, []).map((each) => stream.push(Buffer.from(each)));
+          const data = dataOf(Buffer.concat([...events, stream.close(), stream.end(usage)]).toString('utf8'));
+          const last = data.findLast((each) => each.usage != null || each.response?.usage != null);
+          const whole = JSON.parse(translateWhole(facts(client, provider), CALL, body, usage).toString('utf8'));
+          assert.deepEqual(last.usage ?? last.response.usage, whole.usage);
+          const shown = whole.usage;
+          const written = cacheWriteTokens + cacheWrite1hTokens;
+          const input =
+            client === 'messages'
+              ? shown.input_tokens + shown.cache_read_input_tokens + shown.cache_creation_input_tokens
+              : (shown.prompt_tokens ?? shown.input_tokens);
+          assert.equal(input, inputTokens + cachedInputTokens + written);
+          if (client === 'messages') assert.equal(shown.cache_read_input_tokens, cachedInputTokens);
+          const output = shown.output_tokens ?? shown.completion_tokens;
+          assert.equal(output, usage.outputTokens + usage.separateReasoningTokens);
+          if (client !== 'messages') assert.equal(shown.total_tokens, input + output);
+        }),
+      );
     });
   });
 }
+
+describe('calls whose arguments a chat provider mixes', () => {
+  /** Calls with the pieces of their arguments, and the order in which the pieces of all calls arrive. */
+  const mixed = fc.record({
+    calls: fc.array(
+      fc.record({ args: fc.dictionary(fc.string(), fc.string(), { maxKeys: 2, noNullPrototype: true }), cuts }),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    ),
+    order: fc.array(fc.nat(), { maxLength: 40 }),
+    id: fc.constantFrom('own', 'repeated', 'empty'),
+    text: fc.string(),
+  });
+
+  it('arrive whole, one after the other, each with an id of its own', () => {
+    fc.assert(
+      fc.property(mixed, ({ calls, order, id, text }) => {
+        const waiting = calls.map(({ args, cuts: places }) => pieces(JSON.stringify(args), places));
+        const events = [chunk({ content: text })];
+        const ids = calls.map((_, index) => ({ own: `t${index}`, repeated: 't', empty: '' })[id]);
+        const send = (index: number): void => {
+          const [piece] = waiting[index]!.splice(0, 1);
+          if (piece === undefined) return;
+          events.push(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+        };
+        for (const index of calls.keys()) {
+          events.push(chunk({ tool_calls: [{ index, id: ids[index], function: { name: 'read', arguments: '' } }] }));
+        }
+        for (const place of order) send(place % calls.length);
+        for (const index of calls.keys()) while (waiting[index]!.length > 0) send(index);
+        const { response } = dataOf(streamed('responses', 'chat', [...events, chunk({}, 'tool_calls')])).at(-1);
+        const made = response.output.filter(({ type }: Any) => type === 'function_call');
+        assert.deepEqual(
+          made.map((item: Any) => JSON.parse(item.arguments)),
+          calls.map(({ args }) => args),
+        );
+        assert.equal(new Set(made.map((item: Any) => item.call_id)).size, calls.length);
+        if (id === 'own') {
+          assert.deepEqual(
+            made.map((item: Any) => item.call_id),
+            ids,
+          );
+        }
+      }),
+    );
+  });
+
+  it('are told apart without ids and indexes', () => {
+    const made = ['{"a":1}', '{"b":2}'].map((args) =>
+      chunk({ tool_calls: [{ id: '', function: { name: 'read', arguments: args } }] }),
+    );
+    const { response } = dataOf(streamed('responses', 'chat', [...made, chunk({}, 'stop')])).at(-1);
+    assert.deepEqual(
+      response.output.map((item: Any) => item.arguments),
+      ['{"a":1}', '{"b":2}'],
+    );
+  });
+
+  it('have an empty object in place of no arguments', () => {
+    const made = chunk({ tool_calls: [{ index: 0, id: 't', function: { name: 'read', arguments: '' } }] });
+    const [item] = dataOf(streamed('responses', 'chat', [made, chunk({}, 'stop')])).at(-1).response.output;
+    assert.equal(item.arguments, '{}');
+  });
+});
 
 describe('calls of a custom tool', () => {
   it('have their text as input, in any pieces', () => {

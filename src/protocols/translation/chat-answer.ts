@@ -24,13 +24,14 @@ export class ChatAnswer {
   readonly #sequence: BlockSequence;
   #reasoningName: (typeof REASONING)[number] | null = null;
   #reason: EndReason | null = null;
-  readonly #similar = new SimilarText();
+  readonly similar = new SimilarText();
   /** Parts of the current event that have an effect. Similar events are recognized only if it has one, and that is a text. */
   #effects = 0;
   #text: { readonly slice: JsonSlice; readonly apply: (text: RawText) => void } | null = null;
 
-  constructor(blocks: AnswerBlocks) {
-    this.#sequence = new BlockSequence(blocks);
+  /** @param callIds ids of earlier calls in the conversation */
+  constructor(blocks: AnswerBlocks, callIds: readonly string[]) {
+    this.#sequence = new BlockSequence(blocks, callIds);
   }
 
   /**
@@ -39,30 +40,33 @@ export class ChatAnswer {
    * @throws JsonSyntaxError if it is no JSON
    */
   read(data: Buffer): void {
-    if (this.#similar.take(data)) return;
     scanJson(data);
     this.#effects = 0;
     this.#text = null;
     const top = JsonSlice.at(data).members();
     const choices = top.get('choices');
-    this.#sequence.begin({ id: top.get('id')?.text ?? null, model: top.get('model')?.text ?? null });
+    this.#sequence.begin({ id: top.get('id')?.text ?? null });
     for (const item of choices?.items() ?? []) this.#readChoice(item.members());
     const text = this.#text as { readonly slice: JsonSlice; readonly apply: (text: RawText) => void } | null;
-    if (this.#effects === 1 && text !== null) this.#similar.note(data, text.slice, text.apply);
+    if (this.#effects === 1 && text !== null) this.similar.note(data, text.slice, text.apply);
+  }
+
+  get keptBytes(): number {
+    return this.#sequence.keptBytes;
   }
 
   /** Ends the answer. Call this when the provider's answer is complete. */
   end(): void {
-    this.#sequence.begin({ id: null, model: null });
+    this.#sequence.begin({ id: null });
     this.#sequence.end(this.#reason ?? 'stop');
   }
 
   #readChoice(choice: Map<string, JsonSlice>): void {
     const index = choice.get('index');
     if (index?.kind === 'number' && index.raw !== '0') throw new AnswerError('a provider gave more than one choice');
-    const content = choice.get('delta') ?? choice.get('message');
     // Some servers repeat the whole message beside each delta.
-    if (content?.kind === 'object') this.#readContent(content.members());
+    const content = [choice.get('delta'), choice.get('message')].find((each) => each?.kind === 'object');
+    if (content !== undefined) this.#readContent(content.members());
     const reason = choice.get('finish_reason')?.text;
     if (!reason) return;
     this.#effects++;
@@ -74,6 +78,7 @@ export class ChatAnswer {
     const text = content.get('content');
     if (text?.kind === 'string') this.#take('text', text);
     else if (text?.kind === 'array') for (const part of text.items()) this.#readPart(part.members());
+    else if (text !== undefined && text.kind !== 'null') throw new AnswerError('the content of the answer is no text');
     const refusal = content.get('refusal');
     if (refusal?.kind === 'string') this.#take('refusal', refusal);
     for (const call of content.get('tool_calls')?.items() ?? []) this.#readCall(call.members());
@@ -139,7 +144,8 @@ export class ChatAnswer {
     this.#effects += isContinued ? 1 : 2;
     if (isContinued) this.#text = { slice: args, apply: (similar) => this.#sequence.call(index, null, null, similar) };
     // Some servers give the arguments as an object.
-    const text = args?.kind === 'object' ? toRawText(args.raw) : (args?.rawText ?? '');
+    const isWritten = args === undefined || args.kind === 'null' || args.kind === 'string';
+    const text = isWritten ? (args?.rawText ?? '') : toRawText(args.raw);
     this.#sequence.call(index, id, made.get('name')?.text ?? null, text);
   }
 }

@@ -13,7 +13,7 @@ export interface CollectedBlock {
 /** The blocks of a whole answer. */
 export class CollectedAnswer implements AnswerBlocks {
   readonly blocks: CollectedBlock[] = [];
-  head: AnswerHead = { id: null, model: null };
+  head: AnswerHead = { id: null };
   reason: EndReason = 'stop';
   stopSequence: RawText | null = null;
   #open: Pick<CollectedBlock, 'kind' | 'call'> = { kind: 'text', call: null };

@@ -15,6 +15,8 @@ export interface Conversation {
   /** Whether the model may call several tools at once; `null`: not stated. */
   readonly parallelCalls: boolean | null;
   readonly turns: readonly Turn[];
+  /** Member of the client's body with the turns. */
+  readonly turnsPath: 'messages' | 'input';
   readonly settings: Settings;
   readonly isStream: boolean;
   /** Whether the client asks for usage at the end of a stream. Only chat clients do. */

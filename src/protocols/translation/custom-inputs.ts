@@ -1,20 +1,26 @@
-import type { AnswerBlocks, AnswerHead, EndReason, OpaqueReasoning } from './answer.ts';
+import { type AnswerBlocks, AnswerError, type AnswerHead, type EndReason, type OpaqueReasoning } from './answer.ts';
 import type { RawText } from './conversation.ts';
 import type { ToolNames } from './names.ts';
 import { fromRawText, toRawText } from './raw-text.ts';
 
 /**
  * Turns calls of custom tools, which a provider knows as functions with one argument `input`, back into their text. The text is passed on as
- * it arrives.
+ * it arrives. Calls of functions without arguments get an empty object.
  */
 export class CustomInputs implements AnswerBlocks {
   readonly #blocks: AnswerBlocks;
   readonly #offered: ToolNames;
   #input: CustomInput | null = null;
+  /** Whether the open block is a call of a function without any arguments yet. */
+  #lacksArguments = false;
 
   constructor(blocks: AnswerBlocks, names: ToolNames) {
     this.#blocks = blocks;
     this.#offered = names;
+  }
+
+  get keptBytes(): number {
+    return this.#input?.keptLength ?? 0;
   }
 
   begin(head: AnswerHead): void {
@@ -35,17 +41,22 @@ export class CustomInputs implements AnswerBlocks {
 
   startCall(id: string, name: string): void {
     if (this.#offered.find(name)?.form === 'custom') this.#input = new CustomInput();
+    else this.#lacksArguments = true;
     this.#blocks.startCall(id, name);
   }
 
   delta(text: RawText): void {
     const inner = this.#input === null ? text : this.#input.add(text);
-    if (inner !== '') this.#blocks.delta(inner);
+    if (inner === '') return;
+    this.#lacksArguments = false;
+    this.#blocks.delta(inner);
   }
 
   stop(opaque: OpaqueReasoning | null): void {
-    const rest = this.#input?.rest() ?? '';
+    // Clients parse the arguments of functions, and an empty text is no JSON.
+    const rest = this.#input?.rest() ?? (this.#lacksArguments ? '{}' : '');
     this.#input = null;
+    this.#lacksArguments = false;
     if (rest !== '') this.#blocks.delta(rest);
     this.#blocks.stop(opaque);
   }
@@ -58,6 +69,8 @@ export class CustomInputs implements AnswerBlocks {
 /** Beginning of the arguments, up to the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
 const HEAD_LENGTH_MAX = 64;
+/** Maximum length of arguments of another form, which are only passed on at their end. */
+const KEPT_LENGTH_MAX = 1024 * 1024;
 
 /** Finds the string `input` in arguments that arrive in pieces. Its escapes are those of the text that is passed on. */
 class CustomInput {
@@ -65,8 +78,15 @@ class CustomInput {
   #kept = '';
   #state: 'head' | 'inside' | 'behind' | 'other' = 'head';
 
+  get keptLength(): number {
+    return this.#kept.length;
+  }
+
+  /** @throws AnswerError if arguments of another form are too long */
   add(raw: RawText): string {
+    if (this.#state === 'behind') return '';
     this.#kept += fromRawText(raw);
+    if (this.#kept.length > KEPT_LENGTH_MAX) throw new AnswerError('the input of a custom tool has another form');
     if (this.#state === 'head') {
       const head = HEAD.exec(this.#kept);
       if (head !== null) {
@@ -98,7 +118,7 @@ class CustomInput {
       at = end;
     }
     if (kept[at] === '"') this.#state = 'behind';
-    this.#kept = kept.slice(at);
+    this.#kept = this.#state === 'behind' ? '' : kept.slice(at);
     return controlsEscaped(kept.slice(0, at));
   }
 

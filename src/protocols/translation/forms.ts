@@ -11,6 +11,7 @@ import { readChatRequest } from './read-chat.ts';
 import { readMessagesRequest } from './read-messages.ts';
 import { readResponsesRequest } from './read-responses.ts';
 import type { ShownUsage } from './shown-usage.ts';
+import type { SimilarText } from './similar-text.ts';
 import { ChatStreamWriter, wholeChatAnswer } from './write-chat-answer.ts';
 import { MessagesStreamWriter, wholeMessagesAnswer } from './write-messages-answer.ts';
 import { ResponsesStreamWriter, wholeResponsesAnswer } from './write-responses-answer.ts';
@@ -25,6 +26,10 @@ export interface ClientForm {
 /** Reads the answer of a provider: events one by one, or a whole response. */
 export interface AnswerReader {
   read(data: Buffer): void;
+  /** Remembers events whose only effect is a text. Similar ones need not be read. */
+  readonly similar: SimilarText;
+  /** Size of what waits for the end of a block. */
+  readonly keptBytes: number;
   end(): void;
 }
 
@@ -49,6 +54,8 @@ export const clientForms = {
 
 /** Operations of providers to which requests can be translated, by name. */
 export const answerReaders = {
-  chat: (blocks: AnswerBlocks): AnswerReader => new ChatAnswer(blocks),
+  chat: (blocks: AnswerBlocks, callIds: readonly string[]): AnswerReader => new ChatAnswer(blocks, callIds),
   messages: (blocks: AnswerBlocks): AnswerReader => new MessagesAnswer(blocks),
-} as const satisfies Readonly<Record<ProviderFormName, (blocks: AnswerBlocks) => AnswerReader>>;
+} as const satisfies Readonly<
+  Record<ProviderFormName, (blocks: AnswerBlocks, callIds: readonly string[]) => AnswerReader>
+>;

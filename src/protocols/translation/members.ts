@@ -72,10 +72,27 @@ export class ReadMembers {
     return member.kind === 'array' ? member.items() : this.#wrong(name, 'an array');
   }
 
+  /** Takes content, which is a string or an array; `null` if it is absent. */
+  content(name: string): JsonSlice | null {
+    const member = this.take(name);
+    if (member === null || member.kind === 'string' || member.kind === 'array') return member;
+    return this.#wrong(name, 'a string or an array');
+  }
+
   /** Takes an object; `null` if it is absent. */
   object(name: string): ReadMembers | null {
     const member = this.take(name);
-    return member === null ? null : new ReadMembers(member, this.pathOf(name), this.#notes);
+    return member === null ? null : this.within(name, member);
+  }
+
+  /** Reads a member that was taken. @throws GatewayError `invalidRequest` if it is no object */
+  within(name: string, member: JsonSlice): ReadMembers {
+    return new ReadMembers(member, this.pathOf(name), this.#notes);
+  }
+
+  /** Lists a member that was taken. */
+  leaveOut(name: string): void {
+    this.#notes.leaveOut(this.pathOf(name));
   }
 
   /** Takes all members that are left, with those that are null. */

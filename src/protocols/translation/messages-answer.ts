@@ -2,6 +2,7 @@ import { scanJson } from '../../lib/json/json-scan.ts';
 import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { type AnswerBlocks, AnswerError, type EndReason, reasonShown } from './answer.ts';
 import type { RawText } from './conversation.ts';
+import { madeCallId } from './names.ts';
 import { toRawText } from './raw-text.ts';
 import { SimilarText } from './similar-text.ts';
 
@@ -15,19 +16,34 @@ const ENDS: Readonly<Record<string, EndReason>> = {
   pause_turn: 'pause',
 };
 
+type BlockKind = 'text' | 'thinking' | 'call';
+
+/** Deltas with text: the kind of their block, and the member with the text. */
+const DELTAS: Readonly<Record<string, { readonly of: BlockKind; readonly member: string }>> = {
+  text_delta: { of: 'text', member: 'text' },
+  thinking_delta: { of: 'thinking', member: 'thinking' },
+  input_json_delta: { of: 'call', member: 'partial_json' },
+};
+
+/** Maximum length of a signature. It contains the thinking if the provider does not show it. */
+const SIGNATURE_LENGTH_MAX = 4 * 1024 * 1024;
+
 /** Reads the answer of a messages provider, streamed or whole. */
 export class MessagesAnswer {
   readonly #blocks: AnswerBlocks;
   #hasBegun = false;
-  #isOpen = false;
-  #hasCalls = false;
+  #open: BlockKind | null = null;
+  /** `index` of the open block; `null`: not stated. */
+  #index: string | null = null;
+  #calls = 0;
+  #answerId: string | null = null;
   /** Input of a call that came with the start of its block; deltas replace it. */
   #inputAtStart: RawText | null = null;
   #signature = '';
   #data: string | null = null;
   #reason: EndReason | null = null;
   #stopSequence: RawText | null = null;
-  readonly #similar = new SimilarText();
+  readonly similar = new SimilarText();
 
   constructor(blocks: AnswerBlocks) {
     this.#blocks = blocks;
@@ -39,7 +55,6 @@ export class MessagesAnswer {
    * @throws JsonSyntaxError if it is no JSON
    */
   read(data: Buffer): void {
-    if (this.#similar.take(data)) return;
     scanJson(data);
     const top = JsonSlice.at(data).members();
     switch (top.get('type')?.text) {
@@ -51,9 +66,10 @@ export class MessagesAnswer {
         break;
       case 'content_block_start':
         this.#start(top.get('content_block')?.members() ?? new Map());
+        this.#index = top.get('index')?.raw ?? null;
         break;
       case 'content_block_delta':
-        this.#delta(data, top.get('delta')?.members() ?? new Map());
+        this.#delta(data, top);
         break;
       case 'content_block_stop':
         this.#stop();
@@ -65,17 +81,22 @@ export class MessagesAnswer {
     }
   }
 
+  get keptBytes(): number {
+    return this.#signature.length;
+  }
+
   /** Ends the answer. Call this when the provider's answer is complete. */
   end(): void {
     this.#begin(new Map());
     this.#stop();
-    this.#blocks.end(reasonShown(this.#reason ?? 'stop', this.#hasCalls), this.#stopSequence);
+    this.#blocks.end(reasonShown(this.#reason ?? 'stop', this.#calls > 0), this.#stopSequence);
   }
 
   #begin(message: Map<string, JsonSlice>): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    this.#blocks.begin({ id: message.get('id')?.text ?? null, model: message.get('model')?.text ?? null });
+    this.#answerId = message.get('id')?.text ?? null;
+    this.#blocks.begin({ id: this.#answerId });
   }
 
   #readWhole(message: Map<string, JsonSlice>): void {
@@ -90,26 +111,36 @@ export class MessagesAnswer {
   #start(block: Map<string, JsonSlice>): void {
     this.#begin(new Map());
     this.#stop();
+    this.#index = null;
     const type = block.get('type')?.text;
-    this.#isOpen = true;
     if (type === 'text') {
+      this.#open = 'text';
       this.#blocks.startText();
       this.#write(block.get('text'));
     } else if (type === 'thinking') {
+      this.#open = 'thinking';
       this.#blocks.startReasoning();
       this.#write(block.get('thinking'));
       this.#signature = block.get('signature')?.text ?? '';
     } else if (type === 'redacted_thinking') {
+      this.#open = 'thinking';
       this.#blocks.startReasoning();
       this.#data = block.get('data')?.text ?? null;
     } else if (type === 'tool_use') {
-      this.#hasCalls = true;
-      this.#blocks.startCall(block.get('id')?.text ?? '', block.get('name')?.text ?? '');
-      const input = block.get('input');
-      this.#inputAtStart = input === undefined ? '{}' : toRawText(input.raw);
+      this.#startCall(block);
     } else {
       throw new AnswerError(`the answer has a block of the type "${type}"`);
     }
+  }
+
+  #startCall(block: Map<string, JsonSlice>): void {
+    const name = block.get('name')?.text;
+    if (!name) throw new AnswerError('a tool call has no name');
+    this.#open = 'call';
+    this.#calls++;
+    this.#blocks.startCall(block.get('id')?.text || madeCallId(this.#answerId, this.#calls), name);
+    const input = block.get('input');
+    this.#inputAtStart = input === undefined ? '{}' : toRawText(input.raw);
   }
 
   #write(text: JsonSlice | undefined): void {
@@ -117,44 +148,33 @@ export class MessagesAnswer {
     if (raw) this.#blocks.delta(raw);
   }
 
-  #writeDelta(data: Buffer, text: JsonSlice | undefined): void {
-    this.#write(text);
-    if (text?.kind === 'string') this.#similar.note(data, text, (similar) => this.#similarDelta(similar));
-  }
-
-  #similarDelta(text: RawText): void {
-    if (!this.#isOpen) throw new AnswerError('a delta belongs to no block');
+  #writeText(text: RawText): void {
+    if (this.#open === null) throw new AnswerError('a delta belongs to no block');
     if (text === '') return;
     this.#inputAtStart = null;
     this.#blocks.delta(text);
   }
 
-  #delta(data: Buffer, delta: Map<string, JsonSlice>): void {
-    if (!this.#isOpen) throw new AnswerError('a delta belongs to no block');
-    switch (delta.get('type')?.text) {
-      case 'text_delta':
-        this.#writeDelta(data, delta.get('text'));
-        break;
-      case 'thinking_delta':
-        this.#writeDelta(data, delta.get('thinking'));
-        break;
-      case 'input_json_delta': {
-        const json = delta.get('partial_json');
-        if (!json?.rawText) break;
-        this.#inputAtStart = null;
-        this.#writeDelta(data, json);
-        break;
-      }
-      case 'signature_delta':
-        this.#signature += delta.get('signature')?.text ?? '';
-        break;
-      default:
-    }
+  #delta(data: Buffer, event: Map<string, JsonSlice>): void {
+    const index = event.get('index')?.raw ?? null;
+    const isOfOther = index !== null && this.#index !== null && index !== this.#index;
+    if (this.#open === null || isOfOther) throw new AnswerError('a delta belongs to no block');
+    const delta = event.get('delta')?.members() ?? new Map<string, JsonSlice>();
+    const type = delta.get('type')?.text ?? '';
+    if (type === 'signature_delta') this.#signature += delta.get('signature')?.text ?? '';
+    if (this.#signature.length > SIGNATURE_LENGTH_MAX) throw new AnswerError('a signature is too long');
+    if (!Object.hasOwn(DELTAS, type)) return;
+    const { of, member } = DELTAS[type]!;
+    if (of !== this.#open) throw new AnswerError(`a ${type} belongs to a block of another type`);
+    const text = delta.get(member);
+    if (text?.kind !== 'string') return;
+    this.#writeText(text.rawText!);
+    this.similar.note(data, text, (similar) => this.#writeText(similar));
   }
 
   #stop(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+    if (this.#open === null) return;
+    this.#open = null;
     if (this.#inputAtStart !== null) this.#blocks.delta(this.#inputAtStart);
     const data = this.#data;
     const signature = this.#signature;

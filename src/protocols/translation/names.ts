@@ -17,7 +17,7 @@ export function providerToolName({ name, namespace }: Named): string {
   const whole = namespace === null ? name : `${namespace}__${name}`;
   if (ACCEPTED_NAME.test(whole)) return whole;
   const prefix = whole.replace(OTHERS, '_').slice(0, PREFIX_LENGTH);
-  return `${prefix}_${hash('sha256', whole, 'base64url').slice(0, HASH_LENGTH)}`;
+  return `${prefix}_${hashOf(whole)}`;
 }
 
 const OTHERS = /[^a-zA-Z0-9_-]/g;
@@ -45,13 +45,58 @@ const ACCEPTED_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const ENCODED = 'fgid_';
 
 /**
- * The id of a call at a provider that accepts only letters, digits, `_` and `-`: the id itself, or its encoding. Different ids never have the
- * same one.
+ * The id of a call at a messages provider, which accepts only letters, digits, `_` and `-`: the id itself, or its encoding. Different ids never
+ * have the same one.
  */
-export function providerCallId(id: string): string {
+export function messagesCallId(id: string): string {
   if (ACCEPTED_ID.test(id) && !id.startsWith(ENCODED)) return id;
   const encoded = Buffer.from(id).toString('base64url');
-  return encoded.length <= 59 && encoded !== ''
-    ? `${ENCODED}${encoded}`
-    : `${ENCODED}h_${hash('sha256', id, 'base64url')}`;
+  return encoded.length <= 59 && encoded !== '' && id.isWellFormed() ? `${ENCODED}${encoded}` : hashedId(id);
+}
+
+/** The id of a call to which the provider gave none. */
+export function madeCallId(answerId: string | null, place: number): string {
+  return `call_${answerId ?? ''}_${place}`.replace(OTHERS, '_');
+}
+
+/** Longest id that OpenAI accepts. */
+const CHAT_ID_LENGTH_MAX = 40;
+
+/** The id of a call at a chat provider: the id itself, because some providers read their own, unless it is empty or too long. */
+export function chatCallId(id: string): string {
+  return id.length <= CHAT_ID_LENGTH_MAX && id.trim() !== '' && id.isWellFormed() ? id : hashedId(id);
+}
+
+function hashedId(id: string): string {
+  return `${ENCODED}h_${hashOf(id)}`;
+}
+
+/** As JSON, because UTF-8 has one form for all halves of characters. */
+function hashOf(text: string): string {
+  return hash('sha256', JSON.stringify(text), 'base64url').slice(0, HASH_LENGTH);
+}
+
+/**
+ * Gives each call of a conversation an id of its own at the provider. Some models repeat ids, and messages providers refuse that. An id depends
+ * only on the calls before it, so that it is the same in every longer conversation.
+ */
+export class CallIds {
+  readonly #encode: (id: string) => string;
+  readonly #used = new Set<string>();
+  readonly #repeats = new Map<string, number>();
+
+  /** @param given ids that calls have already */
+  constructor(encode: (id: string) => string, given: readonly string[] = []) {
+    this.#encode = encode;
+    for (const id of given) this.next(id);
+  }
+
+  next(id: string): string {
+    let repeat = this.#repeats.get(id) ?? 0;
+    let given = this.#encode(repeat === 0 ? id : `${id}_${repeat}`);
+    for (; this.#used.has(given); repeat++) given = this.#encode(`${id}_${repeat + 1}`);
+    this.#repeats.set(id, repeat + 1);
+    this.#used.add(given);
+    return given;
+  }
 }

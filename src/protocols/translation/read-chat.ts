@@ -1,11 +1,11 @@
 import { JsonSlice } from '../../lib/json/json-slice.ts';
 import { toolFamily, toolRule } from '../tools.ts';
 import { CARRIER_FORMAT } from './carriers.ts';
+import { readHints, refuseMembers } from './client-members.ts';
 import type {
   Block,
   CallBlock,
   Conversation,
-  Hint,
   MediaBlock,
   ReasoningBlock,
   TextBlock,
@@ -31,7 +31,7 @@ export function readChatRequest(body: Buffer, notes: TranslationNotes): Conversa
   const isStream = top.boolean('stream') ?? false;
   const options = top.object('stream_options');
   const reportsUsage = options?.boolean('include_usage') ?? false;
-  refuseGuarantees(top);
+  refuseMembers('chat', top);
   const limit = top.count('max_completion_tokens');
   const earlierLimit = top.count('max_tokens');
   const outputTokens = limit ?? earlierLimit;
@@ -46,6 +46,7 @@ export function readChatRequest(body: Buffer, notes: TranslationNotes): Conversa
     toolChoice,
     parallelCalls: top.boolean('parallel_tool_calls'),
     turns,
+    turnsPath: 'messages',
     settings: {
       outputTokens:
         outputTokens === null
@@ -59,58 +60,15 @@ export function readChatRequest(body: Buffer, notes: TranslationNotes): Conversa
     },
     isStream,
     reportsUsage,
-    hints: readHints(top),
+    hints: readHints('chat', top),
   };
   providerRuns(ofProvider, conversation, notes);
   top.leaveOutRest();
   return conversation;
 }
 
-/** Refuses what would change the answer if it were left out. */
-function refuseGuarantees(top: ReadMembers): void {
-  const choices = top.count('n');
-  if (choices !== null && choices > 1) top.refuse('n', 'asks for more than one choice');
-  if (top.boolean('logprobs')) top.refuse('logprobs', 'asks for log probabilities');
-  if (top.count('top_logprobs')) top.refuse('top_logprobs', 'asks for log probabilities');
-  const bias = top.object('logit_bias');
-  if (bias !== null && bias.rest().size > 0) top.refuse('logit_bias', 'changes the probabilities of tokens');
-  for (const name of ['functions', 'function_call', 'audio']) {
-    if (top.take(name) !== null) top.refuse(name, 'is known to chat alone');
-  }
-  for (const { text } of top.items('modalities')) {
-    if (text !== 'text') top.refuse('modalities', 'asks for output other than text');
-  }
-  const tier = top.text('service_tier');
-  if (tier !== null && !PLAIN_TIERS.includes(tier)) top.refuse('service_tier', 'asks for another service tier');
-}
-
-const PLAIN_TIERS = ['auto', 'default'];
-
-const HINTS = [
-  'user',
-  'safety_identifier',
-  'seed',
-  'prompt_cache_key',
-  'frequency_penalty',
-  'presence_penalty',
-  'top_k',
-  'verbosity',
-  'prediction',
-  'metadata',
-  'store',
-] as const;
-
-function readHints(top: ReadMembers): ReadonlyMap<string, Hint> {
-  const hints = new Map<string, Hint>();
-  for (const name of HINTS) {
-    const value = top.raw(name);
-    if (value !== null) hints.set(name, { path: name, value });
-  }
-  return hints;
-}
-
 function readStop(top: ReadMembers): readonly string[] {
-  const stop = top.take('stop');
+  const stop = top.content('stop');
   if (stop === null) return [];
   return stop.kind === 'array' ? stop.items().map(({ raw }) => raw) : [stop.raw];
 }
@@ -176,7 +134,7 @@ function readTurns(top: ReadMembers, notes: TranslationNotes): readonly Turn[] {
 }
 
 function readContent(message: ReadMembers, notes: TranslationNotes): readonly (TextBlock | MediaBlock)[] {
-  const content = message.take('content');
+  const content = message.content('content');
   const path = message.pathOf('content');
   message.leaveOutRest();
   if (content === null) return [];
@@ -195,16 +153,12 @@ function readPart(part: ReadMembers): readonly (TextBlock | MediaBlock)[] {
       return [{ kind: 'text', text, cache }];
     }
     case 'image_url': {
-      const image = part.take('image_url');
+      const written = part.take('image_url') ?? part.refuse('image_url', 'is missing');
+      const image = written.kind === 'string' ? null : part.within('image_url', written);
+      const url = image === null ? written.rawText! : image.requiredRawText('url');
+      const detail = image?.raw('detail') ?? null;
+      image?.leaveOutRest();
       part.leaveOutRest();
-      if (image?.kind === 'string') {
-        return [
-          { kind: 'media', type: 'image', source: sourceOf(image.rawText!), name: null, detail: null, cache, path },
-        ];
-      }
-      const members = image?.members();
-      const url = members?.get('url')?.rawText ?? part.refuse('image_url.url', 'is missing');
-      const detail = members?.get('detail')?.raw ?? null;
       return [{ kind: 'media', type: 'image', source: sourceOf(url), name: null, detail, cache, path }];
     }
     case 'file': {
@@ -230,21 +184,21 @@ export function pdfOf(
   const source = sourceOf(data);
   const base64 = 'base64' in source ? source.base64 : source.url;
   const mediaType = 'base64' in source ? source.mediaType : 'application/pdf';
+  if ('url' in source && source.url.includes(':')) file.refuse('file_data', 'is an address, not the content of a file');
   if (mediaType !== 'application/pdf') file.refuse('file_data', 'is no PDF');
   return { kind: 'media', type: 'pdf', source: { base64, mediaType }, detail: null, ...about };
 }
 
 function readAssistant(message: ReadMembers, notes: TranslationNotes): readonly Block[] {
   const blocks: Block[] = [];
-  const reasoning = readReasoning(message);
-  if (reasoning !== null) blocks.push(reasoning);
+  blocks.push(...readReasoning(message));
   for (const name of ['audio', 'function_call']) {
     if (message.take(name) !== null) message.refuse(name, 'is known to chat alone');
   }
   const refusal = message.rawText('refusal');
   const calls = message.items('tool_calls');
   const path = message.pathOf('tool_calls');
-  const content = message.take('content');
+  const content = message.content('content');
   const contentPath = message.pathOf('content');
   message.leaveOutRest();
   if (content?.kind === 'string') blocks.push({ kind: 'text', text: content.rawText!, cache: null });
@@ -273,14 +227,18 @@ function readCall(call: ReadMembers): CallBlock {
   return { kind: 'call', id, form, name, namespace: null, input, cache: null, path: call.path };
 }
 
-/** Reads reasoning in any of the members that clients return. The carrier is an item of `reasoning_details`. */
-function readReasoning(message: ReadMembers): ReasoningBlock | null {
+/** Reads reasoning in any of the members that clients return. Carriers are items of `reasoning_details`, one for each block of reasoning. */
+function readReasoning(message: ReadMembers): readonly ReasoningBlock[] {
   const texts = ['reasoning_content', 'reasoning', 'reasoning_text'].map((name) => message.rawText(name));
-  let carrier: string | null = null;
+  const carriers = new Set<string>();
   for (const item of message.items('reasoning_details')) {
     const detail = item.members();
-    if (detail.get('format')?.text === CARRIER_FORMAT) carrier = detail.get('data')?.text ?? null;
+    const carrier = detail.get('format')?.text === CARRIER_FORMAT ? detail.get('data')?.text : null;
+    if (carrier) carriers.add(carrier);
+    else message.leaveOut('reasoning_details');
   }
   const text = texts.find((each) => each !== null && each !== '') ?? null;
-  return text === null && carrier === null ? null : { kind: 'reasoning', text, carrier };
+  if (carriers.size === 0) return text === null ? [] : [{ kind: 'reasoning', text, carrier: null }];
+  // The text of all blocks is one member. A carrier has that of its own block, if the provider needs it.
+  return [...carriers].map((carrier, index) => ({ kind: 'reasoning', text: index === 0 ? text : null, carrier }));
 }

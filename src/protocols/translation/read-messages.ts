@@ -1,17 +1,17 @@
 import { JsonSlice } from '../../lib/json/json-slice.ts';
+import { readHints, refuseMembers } from './client-members.ts';
 import type {
   Block,
   Conversation,
-  Hint,
   MediaBlock,
   OutputFormat,
-  RawJson,
   RawText,
   ReasoningSettings,
   ResultBlock,
   TextBlock,
   Turn,
 } from './conversation.ts';
+import { leadingSystem } from './leading-system.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
 import { providerRuns } from './provider-tools.ts';
@@ -31,17 +31,21 @@ export function readMessagesRequest(body: Buffer, notes: TranslationNotes): Conv
   top.take('model');
   const isStream = top.boolean('stream') ?? false;
   const outputTokens = top.count('max_tokens');
-  refuseState(top);
+  refuseMembers('messages', top);
   const tools = readMessagesTools(top, notes);
   const { choice, parallelCalls } = readMessagesToolChoice(top);
   const output = top.object('output_config');
-  const hints = readHints(top, output);
+  const metadata = top.object('metadata');
+  const hints = readHints('messages', top, { metadata, output_config: output });
+  metadata?.leaveOutRest();
+  const { system, turns } = leadingSystem(readTurns(top, notes), notes);
   const conversation: Conversation = {
-    system: readSystem(top, notes),
+    system: [...readSystem(top, notes), ...system],
     tools: tools.offered,
     toolChoice: choice,
     parallelCalls,
-    turns: readTurns(top, notes),
+    turns,
+    turnsPath: 'messages',
     settings: {
       outputTokens: outputTokens === null ? null : { value: outputTokens, path: 'max_tokens' },
       temperature: top.raw('temperature'),
@@ -60,42 +64,14 @@ export function readMessagesRequest(body: Buffer, notes: TranslationNotes): Conv
   return conversation;
 }
 
-/** Refuses members that refer to something which only the vendor has. */
-function refuseState(top: ReadMembers): void {
-  for (const name of ['container', 'thread']) {
-    if (top.take(name) !== null) top.refuse(name, 'refers to state of a provider');
-  }
-  const speed = top.text('speed');
-  if (speed !== null && speed !== 'standard') top.refuse('speed', 'asks for another service tier');
-  const tier = top.text('service_tier');
-  if (tier !== null && !PLAIN_TIERS.includes(tier)) top.refuse('service_tier', 'asks for another service tier');
-}
-
-const PLAIN_TIERS = ['auto', 'standard_only'];
-
-/** `top_k` and the user have a place at some chat providers. */
-function readHints(top: ReadMembers, output: ReadMembers | null): ReadonlyMap<string, Hint> {
-  const hints = new Map<string, Hint>();
-  const note = (name: string, path: string, value: RawJson | null | undefined): void => {
-    if (value != null) hints.set(name, { path, value });
-  };
-  note('top_k', 'top_k', top.raw('top_k'));
-  const metadata = top.object('metadata');
-  note('user', 'metadata.user_id', metadata?.raw('user_id'));
-  metadata?.leaveOutRest();
-  const cache = top.raw('cache_control');
-  note('cache_control', 'cache_control', cache);
-  note('task_budget', 'output_config.task_budget', output?.raw('task_budget'));
-  return hints;
-}
-
 function readSystem(top: ReadMembers, notes: TranslationNotes): readonly TextBlock[] {
-  const system = top.take('system');
+  const system = top.content('system');
   if (system === null) return [];
-  return textsOf(system, 'system', notes).filter(({ text }) => {
-    if (!text.startsWith(ATTRIBUTION)) return true;
+  return textsOf(system, 'system', notes).map((block) => {
+    if (!block.text.startsWith(ATTRIBUTION)) return block;
     notes.leaveOut('system');
-    return false;
+    const end = block.text.indexOf('\\n');
+    return { ...block, text: end === -1 ? '' : block.text.slice(end + 2) };
   });
 }
 
@@ -126,7 +102,7 @@ function readTurns(top: ReadMembers, notes: TranslationNotes): readonly Turn[] {
     const turn = new ReadMembers(item, `messages[${index}]`, notes);
     const named = turn.requiredText('role');
     const role = ROLES.find((known) => known === named) ?? turn.refuse('role', 'is no known role');
-    const content = turn.take('content');
+    const content = turn.content('content');
     const path = turn.pathOf('content');
     turn.leaveOutRest();
     if (content === null) return { role, blocks: [], path: turn.path };
@@ -182,7 +158,7 @@ function readResult(block: ReadMembers, notes: TranslationNotes): ResultBlock {
   const callId = block.requiredText('tool_use_id');
   const isError = block.boolean('is_error') ?? false;
   const cache = block.raw('cache_control');
-  const content = block.take('content');
+  const content = block.content('content');
   const path = block.pathOf('content');
   block.leaveOutRest();
   return { kind: 'result', callId, isError, content: readResultContent(content, path, notes), cache, path: block.path };
@@ -246,7 +222,8 @@ function readMedia(
     source.take('media_type');
     blocks = [...labels, { kind: 'text', text: source.requiredRawText('data'), cache }];
   } else if (form === 'content' && type === 'document') {
-    const content = source.take('content');
+    if (cache !== null) block.leaveOut('cache_control');
+    const content = source.content('content');
     blocks = [...labels, ...readResultContent(content, source.pathOf('content'), notes)];
   } else {
     return source.refuse('type', `names a ${type} of the form ${JSON.stringify(form)}, not its content`);

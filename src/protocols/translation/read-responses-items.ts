@@ -24,19 +24,21 @@ const RESULTS: Readonly<Record<string, string>> = {
 export const SHELL_NAME = 'local_shell';
 export const SEARCH_NAME = 'tool_search';
 
-/** Reads an item of `input` as a turn of one or more blocks. */
-export function readInputItem(item: ReadMembers, notes: TranslationNotes): Turn {
+/** Reads an item of `input` as a turn of one or more blocks; `null` if it has no content of its own. */
+export function readInputItem(item: ReadMembers, notes: TranslationNotes): Turn | null {
   const type = item.text('type') ?? 'message';
   // The ids of items are for storage, and their status is known from the conversation.
-  if (type !== 'item_reference') item.take('id');
+  const id = type === 'item_reference' ? null : item.text('id');
   item.take('status');
   const { path } = item;
   if (type === 'message') return readMessage(item, notes);
+  if (type === 'agent_message') return { role: 'user', blocks: [readAgentMessage(item, notes)], path };
+  if (SETTINGS.includes(type)) return readSetting(type, item, notes);
   if (type === 'reasoning') return { role: 'assistant', blocks: readReasoning(item), path };
   const call = CALLS[type];
   if (call !== undefined) return { role: 'assistant', blocks: [readCall(item, call)], path };
   const result = RESULTS[type];
-  if (result !== undefined) return { role: 'user', blocks: [readResult(item, result, notes)], path };
+  if (result !== undefined) return { role: 'user', blocks: [readResult(item, { member: result, id }, notes)], path };
   if (isOfProvider(type)) {
     const said = [...item.rest()].map(([name, { raw }]) => `${name}: ${raw}`).join('\n');
     const text = toRawText(`[${type}]\n${said}`);
@@ -44,6 +46,16 @@ export function readInputItem(item: ReadMembers, notes: TranslationNotes): Turn 
   }
   const reason = type === 'item_reference' ? REFERENCE : `has the unknown value ${JSON.stringify(type)}`;
   return item.refuse('type', reason);
+}
+
+/** Items that change the request from their place on: its tools, which are read with those of the request, or its reasoning. */
+const SETTINGS = ['additional_tools', 'configuration_update'];
+
+function readSetting(type: string, item: ReadMembers, notes: TranslationNotes): null {
+  for (const name of ['role', 'tools']) item.take(name);
+  if (type === 'configuration_update') notes.leaveOut(`${item.path}(${type})`);
+  else item.leaveOutRest();
+  return null;
 }
 
 const REFERENCE = 'refers to an item that is not stored. Send the item itself, with "store": false';
@@ -70,9 +82,8 @@ function readMessage(item: ReadMembers, notes: TranslationNotes): Turn {
   const role = Object.hasOwn(ROLES, named)
     ? ROLES[named as keyof typeof ROLES]
     : item.refuse('role', 'is no known role');
-  const content = item.take('content');
+  const content = item.content('content');
   const path = item.pathOf('content');
-  item.take('phase');
   item.leaveOutRest();
   if (content === null) return { role, blocks: [], path: item.path };
   if (content.kind === 'string') {
@@ -93,6 +104,27 @@ function readPart(part: ReadMembers): readonly Block[] {
   }
   return readContentPart(type, part);
 }
+
+/**
+ * Reads a message between agents of Codex as one text, which names both. Its payload is called encrypted, but it is what the model wrote in a
+ * call: only the vendor of Codex encrypts it, and only that vendor can read it then.
+ */
+function readAgentMessage(item: ReadMembers, notes: TranslationNotes): TextBlock {
+  const texts = item.items('content').map((each, index) => {
+    const part = new ReadMembers(each, `${item.pathOf('content')}[${index}]`, notes);
+    const type = part.requiredText('type');
+    const text = part.requiredRawText(type === 'encrypted_content' ? type : 'text');
+    if (type === 'encrypted_content' && ENCRYPTED.test(text)) part.refuse(type, 'is encrypted by another provider');
+    part.leaveOutRest();
+    return text;
+  });
+  for (const name of ['author', 'recipient']) item.take(name);
+  item.leaveOutRest();
+  return { kind: 'text', text: texts.join(''), cache: null };
+}
+
+/** Beginning of what the vendor of Codex encrypted. */
+const ENCRYPTED = /^gAAAA/;
 
 /** Parts that are in messages as well as in outputs of tools. */
 function readContentPart(type: string, part: ReadMembers): readonly (TextBlock | MediaBlock)[] {
@@ -155,9 +187,14 @@ function readCall(item: ReadMembers, { form, input: member }: { form: ToolForm; 
   };
 }
 
-function readResult(item: ReadMembers, member: string, notes: TranslationNotes): ResultBlock {
-  const callId = item.text('call_id') ?? item.requiredText('id');
-  const output = item.take(member);
+/** Results of `local_shell` name their call by `id`. */
+function readResult(
+  item: ReadMembers,
+  { member, id }: { readonly member: string; readonly id: string | null },
+  notes: TranslationNotes,
+): ResultBlock {
+  const callId = item.text('call_id') ?? id ?? item.requiredText('call_id');
+  const output = item.content(member);
   const path = item.pathOf(member);
   item.take('execution');
   item.leaveOutRest();

@@ -16,12 +16,43 @@ interface ReadTools {
   readonly ofProvider: readonly ProviderTool[];
 }
 
-/** Reads the tools of a responses client. Those of a namespace stand for themselves, with the namespace in their names. */
-export function readResponsesTools(top: ReadMembers, notes: TranslationNotes): ReadTools {
+interface ReadToolLists extends ReadTools {
+  readonly offered: Tool[];
+  readonly ofProvider: ProviderTool[];
+}
+
+/**
+ * Reads the tools of a responses client: those of the request, and those that items of its input add. Tools of a namespace stand for
+ * themselves, with the namespace in their names.
+ */
+export function readResponsesTools(top: ReadMembers, input: readonly JsonSlice[], notes: TranslationNotes): ReadTools {
+  const { offered, ofProvider } = readTools(top.items('tools'), 'tools', notes);
+  for (const [index, item] of input.entries()) {
+    const members = item.kind === 'object' ? item.members() : null;
+    const tools = members?.get('tools');
+    if (tools?.kind !== 'array' || !ADDING.includes(members?.get('type')?.text ?? '')) continue;
+    const added = readTools(tools.items(), `input[${index}].tools`, notes);
+    for (const tool of added.offered) offer(tool, offered);
+    ofProvider.push(...added.ofProvider);
+  }
+  return { offered, ofProvider };
+}
+
+/** Items that add tools: those that Codex declares in its input, and those that its search found. */
+const ADDING = ['additional_tools', 'tool_search_output'];
+
+/** Adds a tool, in place of an earlier definition of the same one. */
+function offer(tool: Tool, offered: Tool[]): void {
+  const place = offered.findIndex(({ name, namespace }) => name === tool.name && namespace === tool.namespace);
+  if (place === -1) offered.push(tool);
+  else offered[place] = tool;
+}
+
+function readTools(items: readonly JsonSlice[], path: string, notes: TranslationNotes): ReadToolLists {
   const offered: Tool[] = [];
   const ofProvider: ProviderTool[] = [];
-  for (const [index, item] of top.items('tools').entries()) {
-    const tool = new ReadMembers(item, `tools[${index}]`, notes);
+  for (const [index, item] of items.entries()) {
+    const tool = new ReadMembers(item, `${path}[${index}]`, notes);
     const type = tool.requiredText('type');
     if (type === 'function' || type === 'custom') offered.push(readTool(tool, type, null));
     else if (type === 'namespace') offered.push(...readNamespace(tool, notes));

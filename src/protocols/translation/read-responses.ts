@@ -1,5 +1,6 @@
 import { JsonSlice } from '../../lib/json/json-slice.ts';
-import type { Block, Conversation, Hint, ReasoningSettings, Turn } from './conversation.ts';
+import { readHints, refuseMembers } from './client-members.ts';
+import type { Conversation, RawText, ReasoningSettings, Turn } from './conversation.ts';
 import { leadingSystem } from './leading-system.ts';
 import { ReadMembers } from './members.ts';
 import type { TranslationNotes } from './notes.ts';
@@ -18,13 +19,21 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
   const top = new ReadMembers(JsonSlice.at(body), '', notes);
   top.take('model');
   const isStream = top.boolean('stream') ?? false;
-  for (const name of ['stream_options', 'include', 'store']) top.take(name);
-  refuseState(top);
-  const { offered, ofProvider } = readResponsesTools(top, notes);
+  top.take('stream_options');
+  // Nothing is stored, and reasoning always comes with its opaque field, so these two ask for what happens anyway.
+  if (top.boolean('store')) top.leaveOut('store');
+  for (const { text } of top.items('include')) if (text !== 'reasoning.encrypted_content') readInclude(text, top);
+  refuseMembers('responses', top);
+  const input = top.content('input');
+  const items = input?.kind === 'string' ? [] : (input?.items() ?? []);
+  const { offered, ofProvider } = readResponsesTools(top, items, notes);
   const { toolChoice, tools } = readToolChoice(top, offered, notes);
   const outputTokens = top.count('max_output_tokens');
   const instructions = top.rawText('instructions');
-  const { system, turns } = leadingSystem(readTurns(top, notes), notes);
+  const { system, turns } = leadingSystem(
+    input?.kind === 'string' ? [ofText(input.rawText!)] : readTurns(items, notes),
+    notes,
+  );
   const text = top.object('text');
   const format = text?.object('format') ?? null;
   const conversation: Conversation = {
@@ -33,6 +42,7 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
     toolChoice,
     parallelCalls: top.boolean('parallel_tool_calls'),
     turns,
+    turnsPath: 'input',
     settings: {
       outputTokens: outputTokens === null ? null : { value: outputTokens, path: 'max_output_tokens' },
       temperature: top.raw('temperature'),
@@ -43,7 +53,7 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
     },
     isStream,
     reportsUsage: false,
-    hints: readHints(top, text),
+    hints: readHints('responses', top, { text }),
   };
   providerRuns(ofProvider, conversation, notes);
   text?.leaveOutRest();
@@ -51,31 +61,10 @@ export function readResponsesRequest(body: Buffer, notes: TranslationNotes): Con
   return conversation;
 }
 
-const ITEMS_ADVICE = 'refers to state that is not stored. Send the items themselves, with "store": false';
-
-/** Refuses members that refer to stored state, or would change the answer if they were left out. */
-function refuseState(top: ReadMembers): void {
-  for (const name of ['previous_response_id', 'conversation', 'prompt']) {
-    if (top.take(name) !== null) top.refuse(name, ITEMS_ADVICE);
-  }
-  if (top.count('top_logprobs')) top.refuse('top_logprobs', 'asks for log probabilities');
-  const tier = top.text('service_tier');
-  if (tier !== null && !PLAIN_TIERS.includes(tier)) top.refuse('service_tier', 'asks for another service tier');
-}
-
-const PLAIN_TIERS = ['auto', 'default'];
-
-const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'metadata'] as const;
-
-function readHints(top: ReadMembers, text: ReadMembers | null): ReadonlyMap<string, Hint> {
-  const hints = new Map<string, Hint>();
-  for (const name of HINTS) {
-    const value = top.raw(name);
-    if (value !== null) hints.set(name, { path: name, value });
-  }
-  const verbosity = text?.raw('verbosity') ?? null;
-  if (verbosity !== null) hints.set('verbosity', { path: 'text.verbosity', value: verbosity });
-  return hints;
+/** Other data than sealed reasoning that the client wants to read. */
+function readInclude(name: string | null, top: ReadMembers): void {
+  if (name === 'message.output_text.logprobs') top.refuse('include', 'asks for log probabilities');
+  top.leaveOut('include');
 }
 
 /** Reasoning is shown if the client asks for a summary of it. */
@@ -88,12 +77,11 @@ function readReasoning(top: ReadMembers): ReasoningSettings {
   return { effort, isOn: effort === null ? null : effort !== 'none', budgetTokens: null, isShown: summary !== null };
 }
 
-function readTurns(top: ReadMembers, notes: TranslationNotes): readonly Turn[] {
-  const input = top.take('input');
-  if (input === null) return [];
-  if (input.kind === 'string') {
-    const blocks: readonly Block[] = [{ kind: 'text', text: input.rawText!, cache: null }];
-    return [{ role: 'user', blocks, path: 'input' }];
-  }
-  return input.items().map((item, index) => readInputItem(new ReadMembers(item, `input[${index}]`, notes), notes));
+/** The turn of an input that is one text. */
+function ofText(text: RawText): Turn {
+  return { role: 'user', blocks: [{ kind: 'text', text, cache: null }], path: 'input' };
+}
+
+function readTurns(items: readonly JsonSlice[], notes: TranslationNotes): readonly Turn[] {
+  return items.flatMap((item, index) => readInputItem(new ReadMembers(item, `input[${index}]`, notes), notes) ?? []);
 }

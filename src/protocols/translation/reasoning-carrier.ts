@@ -3,25 +3,29 @@ import type { AnswerTerms } from './answer-terms.ts';
 import { writeCarrier } from './carriers.ts';
 import type { RawText } from './conversation.ts';
 import { fromRawText } from './raw-text.ts';
+import { TextParts } from './text-parts.ts';
 
 /** Longest reasoning that a carrier takes along. */
-const TEXT_LENGTH_MAX = 256 * 1024;
+const TEXT_BYTES_MAX = 256 * 1024;
 
 /** Reasoning of a block that is being written, for its carrier. A signature is only valid with the text that it signs. */
 export class KeptReasoning {
-  #text = '';
+  readonly #parts = new TextParts();
   #isWhole = true;
 
   add(text: RawText): void {
-    if (this.#text.length + text.length <= TEXT_LENGTH_MAX) this.#text += text;
+    if (this.#parts.sizeBytes + text.length <= TEXT_BYTES_MAX) this.#parts.add(text);
     else this.#isWhole = false;
+  }
+
+  get sizeBytes(): number {
+    return this.#parts.sizeBytes;
   }
 
   /** @param isShown whether the client keeps the text unchanged, so that the carrier needs none */
   carrier({ maker }: Pick<AnswerTerms, 'maker'>, opaque: OpaqueReasoning | null, isShown: boolean): string {
-    const text = this.#text;
+    const text = this.#parts.take();
     const isWhole = this.#isWhole;
-    this.#text = '';
     this.#isWhole = true;
     const { details, ...rest } = opaque ?? {};
     return writeCarrier({

@@ -111,7 +111,6 @@ const NO_ID = /[^a-zA-Z0-9_-]/g;
 
 interface WholeResponse {
   readonly id: string;
-  readonly head: AnswerHead;
   readonly output: readonly RawJson[];
   /** `null`: in progress. */
   readonly reason: EndReason | null;
@@ -119,7 +118,7 @@ interface WholeResponse {
 }
 
 /** Writes the response object, as it is in events and as a whole response. */
-export function writeResponse({ id, head, output, reason, usage }: WholeResponse, terms: AnswerTerms): RawJson {
+export function writeResponse({ id, output, reason, usage }: WholeResponse, terms: AnswerTerms): RawJson {
   const cause = reason === 'length' ? 'max_output_tokens' : reason === 'filter' ? 'content_filter' : null;
   const response = new WrittenObject();
   response.add('id', JSON.stringify(id));
@@ -130,7 +129,7 @@ export function writeResponse({ id, head, output, reason, usage }: WholeResponse
   response.add('incomplete_details', cause === null ? 'null' : `{"reason":"${cause}"}`);
   response.add('instructions', 'null');
   response.add('metadata', '{}');
-  response.add('model', JSON.stringify(head.model ?? terms.model));
+  response.add('model', JSON.stringify(terms.model));
   response.add('output', `[${output.join(',')}]`);
   response.add('parallel_tool_calls', 'true');
   response.add('previous_response_id', 'null');

@@ -1,3 +1,4 @@
+import { JsonSlice } from '../../lib/json/json-slice.ts';
 import type { RawJson, RawText, Tool, ToolChoice } from './conversation.ts';
 import { ToolNames } from './names.ts';
 import type { TranslationNotes } from './notes.ts';
@@ -10,7 +11,20 @@ const TEXT_SCHEMA =
 
 /** The schema of a tool's arguments at a provider, which knows every tool as a function. */
 export function schemaOf({ form, schema }: Tool): RawJson {
-  return form === 'custom' ? TEXT_SCHEMA : (schema ?? NO_SCHEMA);
+  return form === 'custom' ? TEXT_SCHEMA : schema === null ? NO_SCHEMA : ofObject(schema);
+}
+
+/** A schema with the members that vendors require. What the client wrote stays as it is. */
+function ofObject(schema: RawJson): RawJson {
+  const read = JsonSlice.at(Buffer.from(schema));
+  const members = read.members();
+  if (read.kind !== 'object' || (members.get('type')?.text ?? 'object') !== 'object') return schema;
+  const missing = [
+    ...(members.has('type') ? [] : ['"type":"object"']),
+    ...(members.has('properties') ? [] : ['"properties":{}']),
+  ];
+  if (missing.length === 0) return schema;
+  return `{${missing.join(',')}${members.size === 0 ? '' : ','}${schema.trimStart().slice(1)}`;
 }
 
 /** The description of a tool; that of a custom tool includes its grammar, because its arguments are one string. */

@@ -14,8 +14,15 @@ import type { AnswerFacts } from './translated-request.ts';
 const BYTES_PER_TOKEN_HIGH = 5;
 
 const DONE = Buffer.from('[DONE]');
+const PING = '{"type":"ping"}';
+const PING_BYTES_MAX = 32;
 /** Replaces comments and pings of the provider. Readers of event streams ignore it. */
 const COMMENT = ': keep-alive\n\n';
+
+/** Providers of messages send pings while the model is silent. A text can be the same word. */
+function isPing(data: Buffer): boolean {
+  return data.length <= PING_BYTES_MAX && data.toString('latin1').replaceAll(' ', '') === PING;
+}
 
 export interface AnswerCall {
   readonly callId: string;
@@ -25,17 +32,19 @@ export interface AnswerCall {
 /** Translates a stream, event by event. */
 export class TranslatedStream {
   readonly #writer: AnswerBlocks & StreamWriter;
+  readonly #custom: CustomInputs;
   readonly #reader: AnswerReader;
 
   constructor(facts: AnswerFacts, call: AnswerCall) {
     const names = new ToolNames(facts.tools);
     this.#writer = clientForms[facts.client].streamWriter(termsOf(facts, call), names);
-    this.#reader = answerReaders[facts.provider](new CustomInputs(this.#writer, names));
+    this.#custom = new CustomInputs(this.#writer, names);
+    this.#reader = answerReaders[facts.provider](this.#custom, facts.callIds);
   }
 
-  /** Size of what is kept for the end of the stream. */
+  /** Size of what is kept for the end of a block or of the stream. */
   get keptBytes(): number {
-    return this.#writer.keptLength ?? 0;
+    return this.#writer.keptBytes + this.#custom.keptBytes + this.#reader.keptBytes;
   }
 
   /**
@@ -43,13 +52,28 @@ export class TranslatedStream {
    * @throws AnswerError or JsonSyntaxError if the provider's stream cannot be expressed
    */
   push(events: Buffer): Buffer {
-    let comments = '';
-    for (const event of eachEvent(events)) {
-      const { data } = eventFields(event);
-      if (data === null) comments = COMMENT;
-      else if (!data.equals(DONE)) this.#reader.read(data);
+    let at = 0;
+    for (let end = 0; end !== -1 && at < events.length; ) {
+      end = this.#reader.similar.take(events, at);
+      if (end !== -1) at = end;
     }
+    const comments = at < events.length && this.#readAll(events.subarray(at)) ? COMMENT : '';
     return Buffer.from(this.#writer.take() || comments);
+  }
+
+  /** Returns whether any event is a comment or a ping. */
+  #readAll(events: Buffer): boolean {
+    let isKeptAlive = false;
+    for (const event of eachEvent(events)) {
+      if (this.#reader.similar.take(event, 0) === event.length) continue;
+      const { data } = eventFields(event);
+      if (data === null || isPing(data)) isKeptAlive = true;
+      else if (!data.equals(DONE)) {
+        this.#reader.similar.begin(event);
+        this.#reader.read(data);
+      }
+    }
+    return isKeptAlive;
   }
 
   /**
@@ -74,7 +98,7 @@ export class TranslatedStream {
 export function translateWhole(facts: AnswerFacts, call: AnswerCall, response: Buffer, usage: Usage | null): Buffer {
   const names = new ToolNames(facts.tools);
   const collected = new CollectedAnswer();
-  const reader = answerReaders[facts.provider](new CustomInputs(collected, names));
+  const reader = answerReaders[facts.provider](new CustomInputs(collected, names), facts.callIds);
   reader.read(response);
   reader.end();
   const shown = usage === null ? null : shownUsage(usage);
@@ -82,14 +106,14 @@ export function translateWhole(facts: AnswerFacts, call: AnswerCall, response: B
 }
 
 function termsOf(facts: AnswerFacts, { callId, startedAtMs }: AnswerCall): AnswerTerms {
-  const { maker, model, showsReasoning, reportsUsage, bodyBytes } = facts;
+  const { maker, model, showsReasoning, reportsUsage, textBytes } = facts;
   return {
     callId,
     model,
     maker,
     showsReasoning,
     reportsUsage,
-    inputTokensLow: Math.floor(bodyBytes / BYTES_PER_TOKEN_HIGH),
+    inputTokensLow: Math.floor(textBytes / BYTES_PER_TOKEN_HIGH),
     createdAt: Math.floor(startedAtMs / 1000),
   };
 }

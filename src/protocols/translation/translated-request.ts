@@ -1,13 +1,21 @@
+import { splice } from '../operations/json-operation.ts';
+import { type MemberParameters, parameterChanges } from '../parameters/parameters.ts';
 import type { Conversation, Tool } from './conversation.ts';
 import type { ChatDialect, MessagesDialect } from './dialect.ts';
 import { clientForms } from './forms.ts';
 import { TranslationNotes } from './notes.ts';
 import type { ClientFormName } from './pairs.ts';
+import { textBytesOf } from './text-size.ts';
 import { writeChatRequest } from './write-chat.ts';
 import { writeMessagesRequest } from './write-messages.ts';
 
 /** Where a request goes: the protocol of the provider, and what is special about it. All values are plain. */
-export type TranslationTarget = { readonly maker: string; readonly outputTokensMax: number | null } & (
+export type TranslationTarget = {
+  readonly maker: string;
+  readonly outputTokensMax: number | null;
+  /** Changes of the translated body; absent: there are none. */
+  readonly parameters?: readonly MemberParameters[];
+} & (
   | { readonly form: 'chat'; readonly dialect: ChatDialect }
   | { readonly form: 'messages'; readonly dialect: MessagesDialect }
 );
@@ -19,6 +27,8 @@ export interface TranslatedRequest {
   /** Members that the provider does not get, and those that were added. */
   readonly leftOut: readonly string[];
   readonly added: readonly string[];
+  /** Members to which parameters of the route gave another value. */
+  readonly changed: readonly string[];
 }
 
 /** What the answer needs of the request. */
@@ -31,23 +41,36 @@ export interface AnswerFacts {
   readonly showsReasoning: boolean;
   /** Whether a chat client asked for usage at the end of its stream. */
   readonly reportsUsage: boolean;
-  readonly bodyBytes: number;
+  /** Ids of the calls in the conversation, as the client knows them. */
+  readonly callIds: readonly string[];
+  /** Size of the text that the model reads, without media. */
+  readonly textBytes: number;
+}
+
+interface AskedRequest {
+  readonly client: ClientFormName;
+  /** Valid JSON, checked by the client's operation. */
+  readonly body: Buffer;
+  /** The model as the client calls it. */
+  readonly model: string;
+  /** The model as the provider calls it; absent: as the client does. If it is written at once, no large body is copied to replace it. */
+  readonly providerModel?: string;
 }
 
 /**
  * Translates a request.
- * @param body valid JSON, checked by the client's operation
  * @throws GatewayError `invalidRequest` with the client's member if the provider's protocol cannot express the request
  */
 export function translateRequest(
-  { client, body, model }: { readonly client: ClientFormName; readonly body: Buffer; readonly model: string },
+  { client, body, model, providerModel = model }: AskedRequest,
   target: TranslationTarget,
 ): TranslatedRequest {
   const notes = new TranslationNotes(target.form);
   const conversation = clientForms[client].read(body, notes);
-  const written = Buffer.from(writeRequest(conversation, { ...target, model }, notes));
+  const written = Buffer.from(writeRequest(conversation, { ...target, model: providerModel }, notes));
+  const changes = target.parameters === undefined ? null : parameterChanges(written, target.parameters);
   return {
-    body: written,
+    body: changes === null ? written : splice(written, changes.splices),
     answer: {
       client,
       provider: target.form,
@@ -56,10 +79,14 @@ export function translateRequest(
       tools: conversation.tools.map(({ form, name, namespace }) => ({ form, name, namespace })),
       showsReasoning: conversation.settings.reasoning.isShown,
       reportsUsage: conversation.reportsUsage,
-      bodyBytes: body.length,
+      callIds: conversation.turns.flatMap(({ blocks }) =>
+        blocks.flatMap((block) => (block.kind === 'call' ? [block.id] : [])),
+      ),
+      textBytes: textBytesOf(conversation),
     },
-    leftOut: notes.leftOut,
-    added: notes.added,
+    leftOut: [...notes.leftOut, ...(changes?.leftOut ?? [])],
+    added: [...notes.added, ...(changes?.added ?? [])],
+    changed: changes?.changed ?? [],
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { PLAIN_CHAT, PLAIN_MESSAGES } from './dialect.ts';
-import { providerCallId, providerToolName } from './names.ts';
+import { chatCallId, messagesCallId, providerToolName } from './names.ts';
 import type { ClientFormName } from './pairs.ts';
 import { type TranslationTarget, translateRequest } from './translated-request.ts';
 
@@ -200,7 +200,7 @@ for (const [client, target] of PAIRS) {
     });
 
     it('keep numbers and escapes of arguments and schemas as they were written', () => {
-      const args = String.raw`{"id":9223372036854775807,"price":1.0,"path":"C:\\\u00fc\/","z":1e+2}`;
+      const args = String.raw`{"type":"object","properties":{},"id":9223372036854775807,"price":1.0,"path":"C:\\\u00fc\/","z":1e+2}`;
       const bodies = {
         messages: `{"model":"m","max_tokens":9,"tools":[{"name":"read","input_schema":${args}}],"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"read","input":${args}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"b"}]}]}`,
         chat: `{"model":"m","tools":[{"type":"function","function":{"name":"read","parameters":${args}}}],"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"t","type":"function","function":{"name":"read","arguments":${JSON.stringify(args)}}}]},{"role":"tool","tool_call_id":"t","content":"b"}]}`,
@@ -243,7 +243,11 @@ for (const [client, target] of PAIRS) {
 
 describe('names and ids for providers', () => {
   it('differ if those of the client differ', () => {
-    const name = fc.oneof(fc.string(), fc.string({ minLength: 50, maxLength: 90 }));
+    const name = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ minLength: 40, maxLength: 90 }),
+      fc.constantFrom('\ud800', '\ud801', '\ufffd'),
+    );
     fc.assert(
       fc.property(name, name, (one, other) => {
         fc.pre(one !== other && one !== '' && other !== '');
@@ -251,7 +255,8 @@ describe('names and ids for providers', () => {
           providerToolName({ name: one, namespace: null }),
           providerToolName({ name: other, namespace: null }),
         );
-        assert.notEqual(providerCallId(one), providerCallId(other));
+        assert.notEqual(messagesCallId(one), messagesCallId(other));
+        assert.notEqual(chatCallId(one), chatCallId(other));
       }),
     );
   });
@@ -260,8 +265,77 @@ describe('names and ids for providers', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (text) => {
         assert.match(providerToolName({ name: text, namespace: null }), /^[a-zA-Z0-9_-]{1,64}$/);
-        assert.match(providerCallId(text), /^[a-zA-Z0-9_-]{1,64}$/);
+        assert.match(messagesCallId(text), /^[a-zA-Z0-9_-]{1,64}$/);
+        assert.match(chatCallId(text), /^.{1,40}$/su);
       }),
     );
+  });
+});
+
+describe('tools that a client loads on request of the model', () => {
+  it('can be called like others, once each', () => {
+    const loaded = {
+      type: 'namespace',
+      name: 'files',
+      tools: [{ type: 'function', name: 'read', parameters: SCHEMA, defer_loading: true }],
+    };
+    const { json } = translate('responses', 'chat', {
+      model: 'm',
+      tools: [{ type: 'tool_search', execution: 'client', parameters: SCHEMA }],
+      input: [
+        { role: 'user', content: 'a' },
+        ...['s1', 's2'].flatMap((id) => [
+          { type: 'tool_search_call', call_id: id, execution: 'client', arguments: { query: 'files' } },
+          { type: 'tool_search_output', call_id: id, execution: 'client', tools: [loaded] },
+        ]),
+      ],
+    });
+    assert.deepEqual(
+      json.tools.map((tool: { readonly function: { readonly name: string } }) => tool.function.name),
+      ['tool_search', 'files__read'],
+    );
+  });
+});
+
+describe('members that would change an answer without a word', () => {
+  const user = { role: 'user', content: 'a' };
+  const refused: readonly (readonly [ClientFormName, keyof typeof targets, object, string])[] = [
+    ['chat', 'messages', { messages: [user], stop: ['\n'] }, 'stop'],
+    ['chat', 'messages', { messages: [{ role: 'user', content: 7 }] }, 'messages[0].content'],
+    ['chat', 'messages', { messages: [user, { role: 'assistant', content: 'It is ' }] }, 'messages[1]'],
+    ['chat', 'messages', { messages: [{ role: 'user', content: ' ' }] }, 'messages'],
+    ['responses', 'chat', { input: 'a', include: ['message.output_text.logprobs'] }, 'include'],
+    ['messages', 'chat', { messages: [{ role: 'user', content: { type: 'text', text: 'a' } }] }, 'messages[0].content'],
+  ];
+  for (const [client, target, request, param] of refused) {
+    it(`are refused: ${param} of ${client} at ${target}`, () => {
+      assert.throws(
+        () => translate(client, target, { model: 'm', max_tokens: 9, ...request }),
+        (error) => error instanceof GatewayError && error.status === 400 && error.param === param,
+      );
+    });
+  }
+
+  it('are listed', () => {
+    const image = { type: 'image_url', image_url: { url: 'https://a.example/b.png', detail: 'low' } };
+    const details = [{ type: 'reasoning.text', text: 'x' }];
+    const { leftOut, json } = translate('chat', 'messages', {
+      model: 'm',
+      temperature: 1.5,
+      messages: [
+        { role: 'user', content: [image] },
+        { role: 'assistant', content: 'b', reasoning_details: details },
+        { role: 'user', content: 'c' },
+      ],
+    });
+    assert.deepEqual(leftOut, ['messages[].reasoning_details', 'messages[].content[].detail', 'temperature']);
+    assert.equal(json.temperature, 1);
+  });
+
+  it('are kept apart: the line of Claude Code that changes, and the instructions behind it', () => {
+    const system = 'x-anthropic-billing-header: cc_version=1;\nBe brief.';
+    const { json, leftOut } = translate('messages', 'chat', { model: 'm', max_tokens: 9, system, messages: [user] });
+    assert.equal(json.messages[0].content, 'Be brief.');
+    assert.deepEqual(leftOut, ['system']);
   });
 });

@@ -33,6 +33,10 @@ export class ChatStreamWriter implements AnswerBlocks, StreamWriter {
     this.#offered = names;
   }
 
+  get keptBytes(): number {
+    return this.#reasoning.sizeBytes;
+  }
+
   take(): string {
     const written = this.#events;
     this.#events = '';
@@ -144,9 +148,9 @@ export function wholeChatAnswer(
   return `{${chatHead(head, terms, 'chat.completion')},"choices":[${choice}]${shown}}`;
 }
 
-function chatHead({ id, model }: AnswerHead, terms: AnswerTerms, object: string): string {
+function chatHead({ id }: AnswerHead, terms: AnswerTerms, object: string): string {
   const shownId = JSON.stringify(id ?? terms.callId);
-  return `"id":${shownId},"object":"${object}","created":${terms.createdAt},"model":${JSON.stringify(model ?? terms.model)}`;
+  return `"id":${shownId},"object":"${object}","created":${terms.createdAt},"model":${JSON.stringify(terms.model)}`;
 }
 
 function carrierDetails(carrier: string): string {

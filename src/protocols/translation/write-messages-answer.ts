@@ -30,18 +30,22 @@ export class MessagesStreamWriter implements AnswerBlocks, StreamWriter {
     this.#offered = names;
   }
 
+  get keptBytes(): number {
+    return this.#reasoning.sizeBytes;
+  }
+
   take(): string {
     const written = this.#events;
     this.#events = '';
     return written;
   }
 
-  begin({ id, model }: AnswerHead): void {
-    const { callId, inputTokensLow } = this.#terms;
+  begin({ id }: AnswerHead): void {
+    const { callId, model, inputTokensLow } = this.#terms;
     this.#event(
       'message_start',
       `"message":{"id":${JSON.stringify(messageId(id ?? callId))},"type":"message","role":"assistant","model":${JSON.stringify(
-        model ?? this.#terms.model,
+        model,
       )},"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":${inputTokensLow},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}`,
     );
   }
@@ -127,7 +131,7 @@ export function wholeMessagesAnswer(
   const word = stopSequence === null ? STOP_REASONS[reason] : 'stop_sequence';
   return [
     `{"id":${JSON.stringify(messageId(head.id ?? terms.callId))},"type":"message","role":"assistant"`,
-    `"model":${JSON.stringify(head.model ?? terms.model)},"content":[${content.join(',')}]`,
+    `"model":${JSON.stringify(terms.model)},"content":[${content.join(',')}]`,
     `"stop_reason":"${word}","stop_sequence":${stopSequence === null ? 'null' : `"${stopSequence}"`},"usage":${shown}}`,
   ].join(',');
 }

@@ -20,15 +20,15 @@ interface Thinking {
   readonly dialect: MessagesDialect;
   /** Output limit, which includes the budget. */
   readonly limit: number;
-  /** Whether the conversation is within a tool loop without its thinking. */
-  readonly lacksThinking: boolean;
+  /** Whether the provider accepts thinking in this conversation. */
+  readonly canThink: boolean;
 }
 
 /** Writes whether and how much the model thinks. `effort`: for `output_config`; `null`: none. */
 export function writeMessagesReasoning(
   body: WrittenObject,
   { effort, isOn, budgetTokens }: ReasoningSettings,
-  { dialect, limit, lacksThinking }: Thinking,
+  { dialect, limit, canThink }: Thinking,
   notes: TranslationNotes,
 ): { readonly thinks: boolean; readonly effort: Effort | null } {
   if (effort === null && isOn === null && budgetTokens === null) return SILENT;
@@ -41,13 +41,19 @@ export function writeMessagesReasoning(
     body.add('thinking', '{"type":"disabled"}');
     return SILENT;
   }
+  if (!canThink) {
+    notes.leaveOut('reasoning');
+    return SILENT;
+  }
   if (dialect.thinking === 'adaptive') {
     body.add('thinking', '{"type":"adaptive"}');
-    return { thinks: true, effort: effort === null ? null : nearestEffort(effort, dialect.efforts) };
+    const known = effort === null ? null : nearestEffort(effort, dialect.efforts);
+    if (effort !== null && known === null) notes.leaveOut('reasoning.effort');
+    return { thinks: true, effort: known };
   }
   const asked = budgetTokens ?? BUDGETS[nearestEffort(effort ?? 'medium', ALL) ?? 'medium'];
   const budget = Math.min(Math.max(asked, BUDGET_TOKENS_MIN), limit - 1);
-  if (lacksThinking || budget < BUDGET_TOKENS_MIN) {
+  if (budget < BUDGET_TOKENS_MIN) {
     notes.leaveOut('reasoning');
     return SILENT;
   }

@@ -15,9 +15,10 @@ import {
   writeResponse,
 } from './responses-items.ts';
 import type { ShownUsage } from './shown-usage.ts';
+import { TextParts } from './text-parts.ts';
 
 /** Maximum size of an answer: the last event repeats all of it. */
-const OUTPUT_LENGTH_MAX = 32 * 1024 * 1024;
+const OUTPUT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Events of a block with text: of its deltas and of its end. */
 const TEXT_EVENTS = {
@@ -32,14 +33,15 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   readonly #offered: ToolNames;
   readonly #reasoning = new KeptReasoning();
   readonly #output: RawJson[] = [];
-  #outputLength = 0;
+  #outputBytes = 0;
   #events = '';
   #sequence = 0;
-  #head: AnswerHead = { id: null, model: null };
   #id = '';
   #block: Pick<CollectedBlock, 'kind' | 'call'> = { kind: 'text', call: null };
   #item: Item = { type: 'message', id: '' };
-  #parts: RawText[] = [];
+  readonly #text = new TextParts();
+  /** The id of the open item as JSON. */
+  #itemId: RawJson = '""';
   #reason: EndReason = 'stop';
 
   constructor(terms: AnswerTerms, names: ToolNames) {
@@ -47,9 +49,8 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
     this.#offered = names;
   }
 
-  /** Length of the output that is kept for the last event. */
-  get keptLength(): number {
-    return this.#outputLength;
+  get keptBytes(): number {
+    return this.#outputBytes + this.#text.sizeBytes + this.#reasoning.sizeBytes;
   }
 
   take(): string {
@@ -59,9 +60,8 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   begin(head: AnswerHead): void {
-    this.#head = head;
     this.#id = responseIdOf(head, this.#terms);
-    const response = writeResponse({ id: this.#id, head, output: [], reason: null, usage: null }, this.#terms);
+    const response = writeResponse({ id: this.#id, output: [], reason: null, usage: null }, this.#terms);
     this.#event('response.created', `"response":${response}`);
     this.#event('response.in_progress', `"response":${response}`);
   }
@@ -86,7 +86,8 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   delta(text: RawText): void {
-    this.#keep(text);
+    this.#text.add(text);
+    this.#checkSize();
     const { kind } = this.#block;
     if (kind === 'call') {
       const name = CALL_DELTAS[this.#item.type as keyof typeof CALL_DELTAS];
@@ -101,8 +102,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   stop(opaque: OpaqueReasoning | null): void {
-    const block = { ...this.#block, text: this.#parts.join('') };
-    this.#parts = [];
+    const block = { ...this.#block, text: this.#text.take() };
     const { kind, text } = block;
     const { showsReasoning } = this.#terms;
     let carrier: string | null = null;
@@ -119,6 +119,8 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
     }
     const item = writeItem(this.#item, { block, carrier, isShown: showsReasoning, status: 'completed' }, this.#offered);
     this.#output.push(item);
+    this.#outputBytes += Buffer.byteLength(item);
+    this.#checkSize();
     this.#event('response.output_item.done', `"output_index":${this.#output.length - 1},"item":${item}`);
   }
 
@@ -127,7 +129,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   finish(usage: ShownUsage | null): string {
-    const whole = { id: this.#id, head: this.#head, output: this.#output, reason: this.#reason, usage };
+    const whole = { id: this.#id, output: this.#output, reason: this.#reason, usage };
     this.#event(`response.${statusOf(this.#reason)}`, `"response":${writeResponse(whole, this.#terms)}`);
     return this.take();
   }
@@ -136,15 +138,15 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
     this.#block = block;
     const index = this.#output.length;
     this.#item = itemOf(block, index, this.#id, this.#offered);
+    this.#itemId = JSON.stringify(this.#item.id);
     const begun = { block: { ...block, text: '' }, carrier: null, isShown: false, status: 'in_progress' } as const;
     const item = writeItem(this.#item, begun, this.#offered);
     this.#event('response.output_item.added', `"output_index":${index},"item":${item}`);
   }
 
-  #keep(text: RawText): void {
-    this.#parts.push(text);
-    this.#outputLength += text.length;
-    if (this.#outputLength > OUTPUT_LENGTH_MAX) throw new AnswerError('the answer is too long for its last event');
+  #checkSize(): void {
+    if (this.#outputBytes + this.#text.sizeBytes > OUTPUT_BYTES_MAX)
+      throw new AnswerError('the output is larger than the 32 MiB that the last event can repeat');
   }
 
   #endText(kind: keyof typeof TEXT_EVENTS, text: RawText, partDone: string, part: RawJson): void {
@@ -160,7 +162,7 @@ export class ResponsesStreamWriter implements AnswerBlocks, StreamWriter {
   }
 
   #place(type: string, members: string): void {
-    this.#event(type, `"item_id":${JSON.stringify(this.#item.id)},"output_index":${this.#output.length},${members}`);
+    this.#event(type, `"item_id":${this.#itemId},"output_index":${this.#output.length},${members}`);
   }
 
   #event(type: string, members: string): void {
@@ -193,5 +195,5 @@ export function wholeResponsesAnswer(
     const whole = { block, carrier, isShown: showsReasoning, status: 'completed' } as const;
     return writeItem(itemOf(block, index, id, names), whole, names);
   });
-  return writeResponse({ id, head, output, reason, usage }, terms);
+  return writeResponse({ id, output, reason, usage }, terms);
 }
