@@ -13,6 +13,14 @@ export const expiredRows = (name: string, table: string, key: string): Statement
 returning 1 as gone`,
 });
 
+/** Deletes a batch of rows before an instant or a day, by the type of `column`. Uses the table's index that begins with it. */
+export const rowsBefore = (name: string, table: string, column: string, type: 'date' | 'timestamptz'): Statement => ({
+  name,
+  text: `delete from ${table} where ctid = any (array(
+  select ctid from ${table} where ${column} < $1::${type} limit ${DELETED_ROWS_MAX}
+)) returning 1 as n`,
+});
+
 /** Repeats a statement that deletes and returns up to `DELETED_ROWS_MAX` rows, until no row is left or the signal aborts. */
 export async function deleteInBatches(
   database: Queryable,

@@ -46,6 +46,8 @@ export const HOMES = {
   price_source_reads: 'directory',
   sealed_secrets: 'directory',
   nodes: 'directory',
+  /** In the directory, because calls of all accounts use the same providers. */
+  limit_uses: 'directory',
   database_identity: 'directory',
   partitions: 'directory',
   /** The directory's own; each further partition has another table of this name. */
@@ -80,6 +82,7 @@ export const HOMES = {
   usage_totals: 'partition',
   usage_callers: 'partition',
   route_hours: 'partition',
+  route_costs: 'partition',
   account_changes: 'partition',
   /** Levels for which a notice was created. They change with balances and plans. */
   notice_states: 'partition',
