@@ -12,10 +12,13 @@ export function budgetedModelOf(keyId: string): string | null {
   return at === -1 ? null : keyId.slice(at + 1);
 }
 
-/** The budgets for the called model, as `key_id`; `null`: the key, or its member, has none. */
+/** The budgets of a call for its model, end user and tags, as `key_id`. Those for all models are not included. */
 export interface BudgetIds {
+  /** For the called model; `null`: the key, or its member, has none. */
   readonly key: string | null;
   readonly member: string | null;
+  /** Those of the end user and the tags (`caller-budget-ids.ts`); absent: none. */
+  readonly callers?: readonly string[];
 }
 
 /** The models for which a key or a member has budgets. */

@@ -14,7 +14,8 @@ import {
 
 /**
  * Prefix of user ids. A row with a user id as `key_id` limits this member across all keys; it stays when the member leaves. A row with a
- * `budgetId` as `key_id` has the budgets of a key or a member for one model, and only such a row has `owner_id` and `model`.
+ * `budgetId` as `key_id` has the budgets of a key or a member for one model, and only such a row has `owner_id` and `model`. Rows of end
+ * users and tags are described in `caller-budget-ids.ts`; those with a budget have the kind as `owner_id`.
  */
 
 const USER_ID_PREFIX = 'usr_';
@@ -35,6 +36,9 @@ const SPEND_CAPS = {
 /** For one model. */
 export const MODEL_BUDGET = tableColumns(SPEND_CAPS);
 export type ModelBudget = RowOf<typeof MODEL_BUDGET>;
+
+export const hasBudget = (caps: ModelBudget): boolean =>
+  (caps.dailySpendCapNano ?? caps.weeklySpendCapNano ?? caps.monthlySpendCapNano ?? caps.totalSpendCapNano) !== null;
 
 const CAPS = {
   ...SPEND_CAPS,

@@ -2,6 +2,7 @@ import { fieldsOf } from '../../db/columns.ts';
 import type { Statement } from '../../db/database.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 import { booleanColumn, jsonbColumn, listColumn, orNull, type RowOf, selection, textColumn } from '../../db/table.ts';
+import { CALLER_KINDS_SQL } from './caller-budget-ids.ts';
 import { IS_LIMITED } from './key-limit-store.ts';
 import { LIMITS, MODEL_BUDGET } from './key-limit-tables.ts';
 import { IS_RATE_LIMITED } from './rate-limit-store.ts';
@@ -10,6 +11,12 @@ import { IS_RATE_LIMITED } from './rate-limit-store.ts';
 const budgetedModels = (ownerId: string): string => `(
     select jsonb_agg(b.model) from key_limits b
     where b.account_id = k.account_id and b.owner_id = ${ownerId} and coalesce(${MODEL_BUDGET.of('b')}) is not null
+  )`;
+
+/** SQL: the budgets of end users and tags that the account has set. Uses key_limits_by_owner. */
+const CALLER_BUDGETS = `(
+    select jsonb_agg(b.key_id) from key_limits b
+    where b.account_id = k.account_id and b.owner_id in (${CALLER_KINDS_SQL}) and coalesce(${MODEL_BUDGET.of('b')}) is not null
   )`;
 
 const LIMITED = selection({
@@ -24,6 +31,8 @@ const LIMITED = selection({
   /** The models for which the key, or its owner, has budgets; `null`: none. */
   keyBudgets: orNull(jsonbColumn<readonly string[]>(`${budgetedModels('k.id')} as key_budgets`)),
   memberBudgets: orNull(jsonbColumn<readonly string[]>(`${budgetedModels('k.user_id')} as member_budgets`)),
+  /** `null`: none. */
+  callerBudgets: orNull(jsonbColumn<readonly string[]>(`${CALLER_BUDGETS} as caller_budgets`)),
 });
 
 export type KeyLimitation = RowOf<typeof LIMITED>;

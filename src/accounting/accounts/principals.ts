@@ -12,6 +12,7 @@ import type { Soon } from '../../lib/soon.ts';
 import type { KnownPartitions } from '../partitions/routes.ts';
 import { allowedRanges } from './allow-lists.ts';
 import { type OwnersWithBudgets, ownersWithBudgets } from './budget-ids.ts';
+import { type BudgetedCallers, budgetedCallers } from './caller-budget-ids.ts';
 import { createImportedKeys } from './imported-keys.ts';
 import { displayPrefix, isApiKey, mayBeImportedKey } from './key-format.ts';
 import type { KeyLimitation } from './limited-key-store.ts';
@@ -32,6 +33,8 @@ export interface Principal {
   readonly memberModels: ReadonlySet<string> | null;
   /** `null`: neither the key nor its member has budgets for single models. */
   readonly modelBudgets: OwnersWithBudgets | null;
+  /** `null`: the account has no budgets of end users and tags. */
+  readonly callerBudgets: BudgetedCallers | null;
   readonly accountModels: ReadonlySet<string> | null;
   /** The group of the account; `null`: none. The group's own list of models is in the catalog. */
   readonly groupId: string | null;
@@ -111,7 +114,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
 
   function toPrincipal(status: KeyStatus, limitation: KeyLimitation, keyPrefix: string): Principal {
     const { accountId, keyId, userId, allowed, accountModels, groupId, scopes, seesBalance, recording } = status;
-    const { isKeyLimited, isRateLimited, memberId, keyBudgets, memberBudgets } = limitation;
+    const { isKeyLimited, isRateLimited, memberId, keyBudgets, memberBudgets, callerBudgets } = limitation;
     return {
       accountId,
       keyId,
@@ -123,6 +126,7 @@ export async function createPrincipals(options: PrincipalsOptions) {
         keyBudgets && { ownerId: keyId, models: new Set(keyBudgets) },
         memberBudgets && { ownerId: userId!, models: new Set(memberBudgets) },
       ),
+      callerBudgets: budgetedCallers(callerBudgets),
       seesBalance,
       recording: recordingOrNull(recording),
       mayCall: scopes.includes('calls'),
@@ -219,10 +223,11 @@ export async function createPrincipals(options: PrincipalsOptions) {
 
 function sizeOf({
   status: { allowed, accountModels },
-  principal: { memberModels, modelBudgets },
+  principal: { memberModels, modelBudgets, callerBudgets },
 }: CachedStatus): number {
   const lists = [allowed.models, allowed.networks, accountModels];
-  const sets = [memberModels, modelBudgets?.key?.models, modelBudgets?.member?.models];
+  const ofCallers = Object.values(callerBudgets ?? {}).map((values) => (values === 'all' ? null : values));
+  const sets = [memberModels, modelBudgets?.key?.models, modelBudgets?.member?.models, ...ofCallers];
   return 1 + sum(lists.map((list) => list?.length ?? 0)) + sum(sets.map((set) => set?.size ?? 0));
 }
 

@@ -1,4 +1,5 @@
 import type { Statement } from '../../db/database.ts';
+import { isOfCaller } from '../accounts/caller-budget-ids.ts';
 import { KEY_COUNTERS, type KeyCounter } from '../accounts/key-limit-tables.ts';
 import { placeSql } from '../counts/counted-use.ts';
 import { BREACHES_MAX, type InvariantId } from './audit-findings.ts';
@@ -119,6 +120,17 @@ const CHARGED_OWNERS = [
   ...['member', 'keyModel', 'memberModel'].map((owner) => `(c.counted_key -> '${owner}')`),
 ];
 
+/** SQL: the periods in which the budgets of end users and tags count a charge. */
+const CALLER_CHARGES = KEY_COUNTERS.filter(({ of, period }) => of === 'charges' && period !== null)
+  .map(({ counter, period }) => `('${counter}', o.counted ->> '${period}')`)
+  .join(', ');
+
+/**
+ * SQL: whether a counter `v` of a row `l` is checked. Rows of end users and tags are deleted when they are not used, so their totals begin
+ * again; the daily calls of a default budget are not calls, but rows (`reservations/limits/caller-budgets.ts`).
+ */
+const IS_CHECKED = `(v.counter not in ('all', 'calls') or not ${isOfCaller('l.key_id')})`;
+
 const KEY_CHARGES = KEY_COUNTERS.filter(({ of }) => of === 'charges')
   .flatMap(({ counter, period }) =>
     CHARGED_OWNERS.map((counted) => {
@@ -152,7 +164,7 @@ export const auditCounters: Statement = {
     where o.day_no is not null and ${inRange('r')} group by r.account_id, o.id, o.day_no
   ) f on f.account_id = l.account_id and f.id = l.key_id and f.day_no = l.day_no
   cross join lateral ${countersOf('l', OF_KEY)}
-  where ${inRange('l')}
+  where ${inRange('l')} and ${IS_CHECKED}
   union all
   select s.account_id, s.id, v.counter, v.place, v.stored, v.known + ${dropped('s', 's.id')}
   from subscriptions s
@@ -188,6 +200,10 @@ sums as (
       ('', 'spent', ${placeSql('c.day_no', 'c.day_began_at')}),
       ${KEY_CHARGES}
     ) as s (owner_id, counter, place)
+    union all
+    select c.account_id, o.counted ->> 'id', s.counter, s.place, c.amount
+    from charged c cross join lateral jsonb_array_elements(c.counted_key -> 'callers') as o (counted)
+    cross join lateral (values ${CALLER_CHARGES}) as s (counter, place)
     union all
     select u.account_id, u.owner_id, s.counter, s.place, s.amount
     from used u cross join lateral (values

@@ -48,11 +48,13 @@ group by s.account_id, s.id, s.slots having s.slots <> count(p.call_id)`,
 from key_limits l
 left join (
   select r.account_id, o.id, o.day_no, o.amount_nano from reservations r
-  cross join lateral (values
-    (case when r.key_day_no is not null then r.key_id end, r.key_day_no, r.key_amount_nano),
-    (r.member_id, r.member_day_no, coalesce(r.amount_nano, 0)),
-    (r.key_budget_id, null, r.amount_nano),
-    (r.member_budget_id, null, r.amount_nano)
+  cross join lateral (
+    values (case when r.key_day_no is not null then r.key_id end, r.key_day_no, r.key_amount_nano),
+      (r.member_id, r.member_day_no, coalesce(r.amount_nano, 0)),
+      (r.key_budget_id, null, r.amount_nano),
+      (r.member_budget_id, null, r.amount_nano)
+    union all
+    select jsonb_array_elements_text(r.caller_budget_ids), null, r.amount_nano
   ) as o (id, day_no, amount_nano)
   where o.id is not null and ${inRange('r')}
 ) r on r.account_id = l.account_id and r.id = l.key_id

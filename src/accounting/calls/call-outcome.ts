@@ -50,6 +50,10 @@ export interface CallAttempt {
   readonly words?: string;
   /** Whether status and words are only for operators. */
   readonly isPrivate?: true;
+  /** Whether the attempt might have run although it failed, and another one followed. */
+  readonly isLost?: true;
+  /** What a lost attempt can have cost the operator; absent if the route has no cost prices. No account is charged for it. */
+  readonly costAtMostNano?: string;
 }
 
 /**
@@ -69,13 +73,22 @@ export interface CallNotes extends ChargeNotes {
   readonly reservedTokens?: ReservedTokens;
   /** The member whose limits counted the call when its node died. */
   readonly memberId?: string;
-  /** The budgets for the model that counted the call when its node died. */
+  /** The budgets for the model, the end user and the tags that counted the call when its node died. */
   readonly budgetIds?: BudgetIds;
   readonly resolution?: ResolutionNote;
   readonly session?: SessionNote;
   /** The attempts of the call in order; absent unless one of them failed. */
   readonly attempts?: readonly CallAttempt[];
   readonly translation?: TranslationNote;
+  readonly fallback?: FallbackNote;
+  /** Identifies the credential, if its cost is limited (`NamedCredential.limited`). */
+  readonly credential?: string;
+}
+
+/** The model that the client asked for (`asked`), and why another one served the call. */
+export interface FallbackNote {
+  readonly asked: string;
+  readonly reason: string;
 }
 
 /** How the request was translated for the provider: names of members that were left out and added, never their values. */

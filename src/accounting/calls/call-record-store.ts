@@ -187,6 +187,7 @@ export type LostReservation = Pick<
   | 'memberId'
   | 'keyBudgetId'
   | 'memberBudgetId'
+  | 'callerBudgetIds'
 >;
 
 /** Writes records of unresolved calls. Facts that cannot be read are left empty. */
@@ -215,9 +216,11 @@ const NO_FACTS = {
 
 /** What an operator needs to resolve the call, because the reservation is deleted. */
 function reservedNotes(reservation: LostReservation): CallNotes | null {
-  const { subscriptionId, periodNo, tokens, memberId, keyBudgetId, memberBudgetId } = reservation;
+  const { subscriptionId, periodNo, tokens, memberId, keyBudgetId, memberBudgetId, callerBudgetIds } = reservation;
   const isOnPlan = subscriptionId !== null && periodNo !== null;
-  const budgetIds = (keyBudgetId ?? memberBudgetId) === null ? null : { key: keyBudgetId, member: memberBudgetId };
+  const hasBudgets = (keyBudgetId ?? memberBudgetId ?? callerBudgetIds) !== null;
+  const callers = callerBudgetIds && { callers: callerBudgetIds };
+  const budgetIds = hasBudgets ? { key: keyBudgetId, member: memberBudgetId, ...callers } : null;
   if (!isOnPlan && memberId === null && budgetIds === null) return null;
   return {
     ...(isOnPlan && { reservedTokens: { subscriptionId, periodNo, tokens: tokens ?? 0 } }),

@@ -177,11 +177,17 @@ async function resolveCall(
     const { memberId, budgetIds } = call.notes ?? {};
     const chargeTo = (ownerId: string | null | undefined): Promise<KeyState | null> =>
       chargeOwner(transaction, accountId, ownerId ?? null, chargeNano, periods);
+    const callers: KeyState[] = [];
+    for (const id of budgetIds?.callers ?? []) {
+      const row = await chargeTo(id);
+      if (row !== null) callers.push(row);
+    }
     const countedKey = keyChargeOf({
       key: await chargeTo(keyId),
       member: await chargeTo(memberId),
       keyModel: await chargeTo(budgetIds?.key),
       memberModel: await chargeTo(budgetIds?.member),
+      callers,
     });
     await transaction.query(chargeCall, [
       accountId,
@@ -210,7 +216,7 @@ async function countUse(
   return { plan: { id: subscriptionId, no: counted.useNo, week: null, period, tokens } };
 }
 
-/** Counts the charge for a key, a member or a budget for a model. Returns the new counts; `null` if the owner has no limits. */
+/** Counts the charge for a key, a member or a budget for a model, an end user or a tag. Returns the new counts; `null` if the owner has no limits. */
 async function chargeOwner(
   transaction: PartitionQueryable,
   accountId: string,

@@ -29,11 +29,13 @@ interface CountedOwnerCharge {
   readonly month: string;
 }
 
-/** The budgets of the key and of its owner in which a charge counts. Those for the called model are separate. */
+/** The budgets of the key, of its owner and of the callers in which a charge counts. Those for the called model are separate. */
 export interface CountedKeyCharge extends Partial<CountedOwnerCharge> {
   readonly member?: CountedOwnerCharge;
   readonly keyModel?: CountedOwnerCharge;
   readonly memberModel?: CountedOwnerCharge;
+  /** End users and tags; at least one. */
+  readonly callers?: readonly CountedOwnerCharge[];
 }
 
 /** `null`: the owner has no budgets. */
@@ -42,6 +44,7 @@ export interface CountingOwners<Owner = KeyPeriods> {
   readonly member: Owner | null;
   readonly keyModel: Owner | null;
   readonly memberModel: Owner | null;
+  readonly callers: readonly Owner[];
 }
 
 interface KeyPeriods {
@@ -69,13 +72,14 @@ const ownerChargeOf = (owner: KeyPeriods): CountedOwnerCharge => ({
 });
 
 /** The budgets that count a charge; `null` if there are none. */
-export function keyChargeOf({ key, member, keyModel, memberModel }: CountingOwners): CountedKeyCharge | null {
-  if ((member ?? keyModel ?? memberModel) === null) return key && ownerChargeOf(key);
+export function keyChargeOf({ key, member, keyModel, memberModel, callers }: CountingOwners): CountedKeyCharge | null {
+  if ((member ?? keyModel ?? memberModel) === null && callers.length === 0) return key && ownerChargeOf(key);
   return {
     ...(key && ownerChargeOf(key)),
     ...(member && { member: ownerChargeOf(member) }),
     ...(keyModel && { keyModel: ownerChargeOf(keyModel) }),
     ...(memberModel && { memberModel: ownerChargeOf(memberModel) }),
+    ...(callers.length > 0 && { callers: callers.map(ownerChargeOf) }),
   };
 }
 

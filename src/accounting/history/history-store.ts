@@ -84,7 +84,7 @@ function reservationOf(call: LostOutcome): LostReservation {
   const { accountId, callId, keyId, model, startedAtMs, price, reservedNano } = call;
   const facts = factsText({ ...call, priceRule: price.rule });
   const ofPlan = { subscriptionId: null, periodNo: null, tokens: null };
-  const ofOwners = { memberId: null, keyBudgetId: null, memberBudgetId: null };
+  const ofOwners = { memberId: null, keyBudgetId: null, memberBudgetId: null, callerBudgetIds: null };
   return {
     accountId,
     callId,

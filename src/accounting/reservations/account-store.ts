@@ -2,7 +2,7 @@ import { fieldsOf, toTimestamp } from '../../db/columns.ts';
 import { type Query, type ReadRows, type Statement, type StoredRow, toArray } from '../../db/database.ts';
 import { NOW_COLUMN, nowMsOf, nowSql, type TimedRow } from '../../db/database-time.ts';
 import { countColumn, instantColumn, selection, textColumn } from '../../db/table.ts';
-import type { BudgetIds } from '../accounts/budget-ids.ts';
+import { type BudgetIds, ownerIdOf } from '../accounts/budget-ids.ts';
 import { KEY_LIMITS } from '../accounts/key-limit-tables.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, type AdmissionTerms, type RateState, rateName } from './account-state.ts';
@@ -114,9 +114,14 @@ export class AskedAccounts {
     if (budgetIds !== null) this.addBudgets(accountId, budgetIds);
   }
 
-  addBudgets(accountId: string, { key, member }: BudgetIds): void {
+  addBudgets(accountId: string, { key, member, callers = NONE }: BudgetIds): void {
     if (key !== null) this.addOwner(accountId, key);
     if (member !== null) this.addOwner(accountId, member);
+    for (const id of callers) {
+      this.addOwner(accountId, id);
+      // The default budget of its kind.
+      this.addOwner(accountId, ownerIdOf(id));
+    }
   }
 
   addRates(call: Pick<ReservationRequest, 'accountId' | 'keyId' | 'model' | 'modelAliases'>): void {
@@ -126,6 +131,8 @@ export class AskedAccounts {
     }
   }
 }
+
+const NONE: readonly never[] = [];
 
 type Accounts = ReadonlyMap<string, AccountState>;
 

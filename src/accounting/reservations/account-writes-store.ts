@@ -18,6 +18,12 @@ const updateKeys = KEY_LIMITS.update('reservations.update-keys');
 const updateSubscriptions = SUBSCRIPTIONS.update('reservations.update-subscriptions');
 const updateRates = RATE_LIMITS.update('reservations.update-rates');
 
+/** Creates rows that count the use of default budgets. The account must be locked. */
+const insertKeys: Statement = {
+  name: 'reservations.insert-keys',
+  text: `insert into key_limits (${KEY_LIMITS.written.names.join(', ')}) select * from ${KEY_LIMITS.written.rows.as('v')}`,
+};
+
 /** Creates rows for limits that are only in the configuration. The account must be locked. */
 const insertRates: Statement = {
   name: 'reservations.insert-rates',
@@ -68,6 +74,7 @@ const NONE: readonly never[] = [];
 export function accountWrites(accounts: ReadonlyMap<string, AccountState>, before: AccountsBefore): Query[] {
   const balances: MoneyState[] = [];
   const keys: KeyState[] = [];
+  const newKeys: KeyState[] = [];
   const rates: RateState[] = [];
   const newRates: RateState[] = [];
   const subscriptions: SubscriptionState[] = [];
@@ -78,6 +85,10 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
     for (const old of was.keys) {
       const key = account.keys.get(old.keyId)!;
       if (KEY_LIMITS.hasChanged(old, key)) keys.push(key);
+    }
+    if (account.keys.size > was.keys.length) {
+      const stored = new Set(was.keys.map(({ keyId }) => keyId));
+      for (const key of account.keys.values()) if (!stored.has(key.keyId)) newKeys.push(key);
     }
     for (const old of was.rates) {
       const rate = account.rates.get(rateName(old))!;
@@ -96,6 +107,7 @@ export function accountWrites(accounts: ReadonlyMap<string, AccountState>, befor
   return [
     ...written,
     ...KEY_LIMITS.written.rows.write(updateKeys, keys),
+    ...KEY_LIMITS.written.rows.write(insertKeys, newKeys),
     ...RATE_LIMITS.written.rows.write(updateRates, rates),
     ...RATE_LIMITS.written.rows.write(insertRates, newRates),
     ...slotWrites(withSlots),

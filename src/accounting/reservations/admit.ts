@@ -64,6 +64,7 @@ function admit(
       isKeyLimited || memberId !== null || budgetIds !== null ? shownBudgets(request, account, context) : NO_BUDGETS,
     priceFactorBasisPoints,
     side,
+    ...(isOnPlan && { planId: account.activePlan!.terms.id }),
   };
 }
 

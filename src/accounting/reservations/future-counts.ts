@@ -1,4 +1,5 @@
 import type { Logger } from '../../lib/logger.ts';
+import { callerOfBudget } from '../accounts/caller-budget-ids.ts';
 import { CLOCK_TOLERANCE_MS } from '../counts/counted-since.ts';
 import { type AccountState, rateName } from './account-state.ts';
 import type { AccountsBefore } from './account-writes-store.ts';
@@ -27,9 +28,11 @@ export function futureCounts(
     for (const { keyId, dayBeganAtMs, weekBeganAtMs, monthBeganAtMs } of was.keys) {
       if (Math.max(dayBeganAtMs, weekBeganAtMs, monthBeganAtMs) <= futureAfterMs) continue;
       const key = keys.get(keyId);
-      note(`daily count of ${keyId}`, dayBeganAtMs, key?.dayBeganAtMs);
-      note(`weekly count of ${keyId}`, weekBeganAtMs, key?.weekBeganAtMs);
-      note(`monthly count of ${keyId}`, monthBeganAtMs, key?.monthBeganAtMs);
+      // The log must not contain end users.
+      const owner = callerOfBudget(keyId)?.kind ?? keyId;
+      note(`daily count of ${owner}`, dayBeganAtMs, key?.dayBeganAtMs);
+      note(`weekly count of ${owner}`, weekBeganAtMs, key?.weekBeganAtMs);
+      note(`monthly count of ${owner}`, monthBeganAtMs, key?.monthBeganAtMs);
     }
     for (const { id, weekBeganAtMs, periodBeganAtMs, oldestSlots } of was.subscriptions) {
       const subscription = subscriptions.get(id);

@@ -12,8 +12,8 @@ export function freeReservation(
   account: AccountState,
   periods: RunningPeriods,
 ): void {
-  const { keyDayNo, memberId, subscriptionId, rateTokens, keyBudgetId, memberBudgetId } = reservation;
-  const hasBudgets = keyBudgetId !== null || memberBudgetId !== null;
+  const { keyDayNo, memberId, subscriptionId, rateTokens, keyBudgetId, memberBudgetId, callerBudgetIds } = reservation;
+  const hasBudgets = (keyBudgetId ?? memberBudgetId ?? callerBudgetIds) !== null;
   const isOnPlan = subscriptionId !== null;
   const limits = limitsOf(keyDayNo !== null, memberId !== null, isOnPlan, rateTokens !== null, hasBudgets);
   for (const limit of limits) limit.free?.(reservation, use, account, periods);

@@ -2,6 +2,7 @@ import type { ErrorKind } from '../../errors/catalogue.ts';
 import type { PlanWindow } from '../../protocols/plan-windows.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import type { BudgetIds } from '../accounts/budget-ids.ts';
+import type { CallerKind } from '../accounts/caller-budget-ids.ts';
 import type { RecordedCaller } from '../accounts/recording.ts';
 import type { PriceRule } from '../pricing/price.ts';
 import type { RateMaxima } from './rate-defaults.ts';
@@ -26,7 +27,7 @@ export interface ReservationRequest {
   readonly isKeyLimited: boolean;
   /** The user who owns the key, if the account limits this member; otherwise `null`. */
   readonly memberId: string | null;
-  /** `null`: no budgets for the model, or the call is on a plan. */
+  /** `null`: no budgets for the model, the end user or the tags, or the call is on a plan. */
   readonly budgetIds: BudgetIds | null;
   readonly isRateLimited: boolean;
   /** Limits of the account's group; `null`: no group, or a group without limits. */
@@ -93,6 +94,15 @@ export interface Refusal {
   readonly rate?: ReachedRate;
   /** The model whose budget is used up. */
   readonly budgetModel?: string;
+  /** The end user or the tag whose budget is used up. */
+  readonly budgetCaller?: RefusedCaller;
+}
+
+export interface RefusedCaller {
+  readonly kind: CallerKind;
+  readonly value: string;
+  /** Whether the budget is shared with other values, because too many were new on this day. */
+  readonly isShared: boolean;
 }
 
 export interface ReachedRate {
@@ -132,6 +142,8 @@ export interface Admitted {
   readonly priceFactorBasisPoints: number;
   /** Index in the request's `sides` of the prices that were in force; 0 if no price change is near. */
   readonly side: number;
+  /** The plan that pays for the call; absent: the balance does. */
+  readonly planId?: string;
 }
 
 export type Admission =

@@ -66,8 +66,10 @@ from key_limits l
 where (l.account_id, l.key_id) in (
   select r.account_id, o.id from unnest($1::text[], $2::text[]) as v (account_id, call_id)
   join reservations r on r.account_id = v.account_id and r.call_id = v.call_id
-  cross join lateral (values
-    (case when r.key_day_no is not null then r.key_id end), (r.member_id), (r.key_budget_id), (r.member_budget_id)
+  cross join lateral (
+    values (case when r.key_day_no is not null then r.key_id end), (r.member_id), (r.key_budget_id), (r.member_budget_id)
+    union all
+    select jsonb_array_elements_text(r.caller_budget_ids)
   ) as o (id)
 )`,
 };

@@ -5,6 +5,7 @@ import {
   countColumn,
   countedTable,
   instantColumn,
+  jsonbColumn,
   jsonColumn,
   orNull,
   type RowOf,
@@ -118,6 +119,8 @@ const NOTES = {
   /** The budgets for the model, of the key and of the member, that have reserved `amountNano`. */
   keyBudgetId: orNull(textColumn('key_budget_id')),
   memberBudgetId: orNull(textColumn('member_budget_id')),
+  /** The budgets of the end user and the tags that have reserved `amountNano`. */
+  callerBudgetIds: orNull(jsonbColumn<readonly string[]>('caller_budget_ids')),
   rateTokens: orNull(countColumn('rate_tokens')),
   /** Levels of the buckets after the admission, in the order of `placesOf`; `null` if a bucket has no token limit. */
   rateFills: orNull(jsonColumn<readonly (RateFill | null)[]>('rate_fills')),

@@ -9,6 +9,7 @@ import {
 } from '../counts/counted-use.ts';
 import type { RunningPeriods } from '../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../reservations/account-state.ts';
+import { rowsOfCallers } from '../reservations/limits/caller-budgets.ts';
 import { countSpending } from '../reservations/limits/daily-cap.ts';
 import { countKeySpending } from '../reservations/limits/key-budgets.ts';
 import { KEY, type LimitedOwner, MEMBER } from '../reservations/limits/limited-owner.ts';
@@ -96,7 +97,7 @@ export function decideEnds(
     fresh.push({ outcome, usage: outcome.usage, counted, kept, made });
     const payers = record.key === null ? NO_OWNERS : countingOwners(outcome, record.key, reservation, account);
     if (reservation === undefined) {
-      for (const payer of [payers.key, payers.member, payers.keyModel, payers.memberModel]) {
+      for (const payer of [payers.key, payers.member, payers.keyModel, payers.memberModel, ...payers.callers]) {
         if (payer !== null) countKeySpending(payer, record.key!.chargeNano, periods);
       }
     }
@@ -139,8 +140,9 @@ function countingOwners(
   { keyId }: CallOutcome,
   use: KeyUse,
   reservation: ReservedLimits | undefined,
-  { keys }: AccountState,
+  account: AccountState,
 ): CountingOwners<KeyState> {
+  const { keys } = account;
   const memberId = reservation === undefined ? use.memberId : reservation.memberId;
   const [keyModelId, memberModelId] =
     reservation === undefined
@@ -152,10 +154,24 @@ function countingOwners(
     member: ownerOf(memberId),
     keyModel: ownerOf(keyModelId),
     memberModel: ownerOf(memberModelId),
+    callers: callersOf(use, reservation, account),
   };
 }
 
-const NO_OWNERS: CountingOwners<KeyState> = { key: null, member: null, keyModel: null, memberModel: null };
+const NO_CALLERS: readonly never[] = [];
+const NO_OWNERS: CountingOwners<KeyState> = {
+  ...{ key: null, member: null, keyModel: null, memberModel: null },
+  callers: NO_CALLERS,
+};
+
+function callersOf(
+  { budgetIds }: KeyUse,
+  reservation: ReservedLimits | undefined,
+  account: AccountState,
+): readonly KeyState[] {
+  const ids = reservation === undefined ? budgetIds?.callers : reservation.callerBudgetIds;
+  return ids == null ? NO_CALLERS : rowsOfCallers(ids, account);
+}
 
 function charge(
   outcome: CallOutcome,

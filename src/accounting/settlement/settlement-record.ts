@@ -31,7 +31,7 @@ export interface KeyUse {
   readonly chargeNano: bigint;
   /** Member with limits; absent if the member has none. */
   readonly memberId?: string;
-  /** Budgets for the model; absent if neither the key nor the member has any. */
+  /** Budgets for the model, the end user and the tags; absent if there are none. */
   readonly budgetIds?: BudgetIds;
 }
 

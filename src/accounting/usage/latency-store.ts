@@ -1,6 +1,6 @@
 import { toTimestamp } from '../../db/columns.ts';
 import type { Statement, StoredRow } from '../../db/database.ts';
-import { DELETED_ROWS_MAX, deleteInBatches } from '../../db/expired-rows-store.ts';
+import { deleteInBatches, rowsBefore } from '../../db/expired-rows-store.ts';
 import type { PartitionPool } from '../../db/home-pools.ts';
 import { countColumn, jsonbColumn, type RowOf, selection } from '../../db/table.ts';
 import { ofEachPartition, type Routes } from '../partitions/routes.ts';
@@ -65,12 +65,7 @@ limit $6::int`,
   };
 };
 
-const deleteHours: Statement = {
-  name: 'latency.delete-before',
-  text: `delete from route_hours where ctid = any (array(
-  select ctid from route_hours where hour < $1::timestamptz limit ${DELETED_ROWS_MAX}
-)) returning 1 as n`,
-};
+const deleteHours = rowsBefore('latency.delete-before', 'route_hours', 'hour', 'timestamptz');
 
 export type LatencyStore = ReturnType<typeof createLatencyStore>;
 

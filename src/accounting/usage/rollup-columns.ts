@@ -16,7 +16,7 @@ export const TOTALS_KEY = ROLLUP_KEY.filter((name) => name !== 'account_id' && n
 export const ROLLUP_SUMS = measures.map(({ column }) => column);
 
 /** SQL: the day of a call's charge, on which the call ended or an operator resolved it. */
-const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
+export const DAY_OF_CALL = `((case when c.status = 'resolved' then coalesce((c.notes -> 'resolution' ->> 'at')::timestamptz, c.ended_at)
     else c.ended_at end) at time zone $1::text)::date`;
 
 /** SQL: keys and measures of the sums, from call records `c`. The billing time zone is $1. */

@@ -4,6 +4,7 @@ import { lockOfPartition } from '../../db/partition-locks.ts';
 import { ADD_ATTEMPTS } from './attempts-store.ts';
 import { ADD_CALLERS, CALLS_BY_CALLER, refundsByCaller } from './caller-sums-store.ts';
 import { OF_CALLS, OF_REFUNDS, ROLLUP_KEY, ROLLUP_SUMS, TOTALS_KEY } from './rollup-columns.ts';
+import { ADD_COSTS } from './route-costs-store.ts';
 import { sqlTimezone } from './sql-timezone.ts';
 
 /**
@@ -77,6 +78,7 @@ by_caller as (
 ${ADD_FOUND},
 ${ADD_CALLERS},
 ${ADD_ATTEMPTS},
+${ADD_COSTS},
 changed as (
   insert into account_changes (account_ids)
   select array_agg(distinct account_id) from found having count(*) > 0
@@ -104,7 +106,8 @@ found as (select ${OF_CALLS} from final_calls c),
 by_caller as (${CALLS_BY_CALLER}),
 ${ADD_FOUND},
 ${ADD_CALLERS},
-${ADD_ATTEMPTS}
+${ADD_ATTEMPTS},
+${ADD_COSTS}
 update usage_backfill set last_call_id = coalesce(e.id, last_call_id), is_done = e.id is null
 from ending e
 returning is_done`,

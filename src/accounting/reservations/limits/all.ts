@@ -1,4 +1,5 @@
 import { balance } from './balance.ts';
+import { callerBudgets } from './caller-budgets.ts';
 import { dailyCap } from './daily-cap.ts';
 import { fiveHourWindow } from './five-hour-window.ts';
 import { keyBudgets, keyModelBudgets, memberBudgets, memberModelBudgets } from './key-budgets.ts';
@@ -14,7 +15,7 @@ import { weeklyWindow } from './weekly-window.ts';
 const LIMITS = {
   ofKey: [keyBudgets, keyCalls],
   ofMember: [memberBudgets, memberCalls],
-  ofModel: [keyModelBudgets, memberModelBudgets],
+  ofBudgetIds: [keyModelBudgets, memberModelBudgets, callerBudgets],
   ofBalance: [balance, dailyCap],
   ofPlan: [planTerms, fiveHourWindow, weeklyWindow, tokenQuota, planConcurrency],
   byMinute: [minuteRates],
@@ -25,7 +26,7 @@ export const PLAN_LIMITS: readonly Limit[] = LIMITS.ofPlan;
 const COMBINED = Array.from({ length: 32 }, (_, applies): readonly Limit[] => [
   ...(applies & 1 ? LIMITS.ofKey : []),
   ...(applies & 2 ? LIMITS.ofMember : []),
-  ...(applies & 16 ? LIMITS.ofModel : []),
+  ...(applies & 16 ? LIMITS.ofBudgetIds : []),
   ...(applies & 4 ? LIMITS.ofPlan : LIMITS.ofBalance),
   ...(applies & 8 ? LIMITS.byMinute : []),
 ]);
@@ -35,8 +36,9 @@ export function limitsOf(
   ofMember: boolean,
   onPlan: boolean,
   byMinute: boolean,
-  ofModel: boolean,
+  hasBudgetIds: boolean,
 ): readonly Limit[] {
-  const applies = (ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0) + (ofModel ? 16 : 0);
+  const applies =
+    (ofKey ? 1 : 0) + (ofMember ? 2 : 0) + (onPlan ? 4 : 0) + (byMinute ? 8 : 0) + (hasBudgetIds ? 16 : 0);
   return COMBINED[applies]!;
 }

@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../../../errors/catalogue.ts';
-import type { KeyLimits } from '../../accounts/key-limit-tables.ts';
+import type { ModelBudget } from '../../accounts/key-limit-tables.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { AccountState, KeyState } from '../account-state.ts';
 import type { Refusal, ShownBudget } from '../reservation.ts';
@@ -18,13 +18,8 @@ const budgetsOf = ({ of, note, taken }: BudgetOwner, kinds: BudgetKinds, isOfMod
     const owner = of(call, account);
     if (call.isOnPlan || owner === null) return null;
     const named = isOfModel && call.request !== null ? { budgetModel: call.request.model } : NOT_NAMED;
-    let held: Refusal | null = null;
-    for (const { period, capNano, spentNano, freesAtMs } of allBudgets(owner, context)) {
-      if (capNano === null || spentNano + owner.reservedNano < capNano) continue;
-      if (spentNano >= capNano) return { kind: kinds[period], retryAt: freesAtMs, ...named };
-      held ??= { kind: kinds[period], retryAt: 'soon', ...named };
-    }
-    return held;
+    const reached = reachedBudget(allBudgets(owner, context), owner.reservedNano);
+    return reached === null ? null : { kind: kinds[reached.period], retryAt: reached.retryAt, ...named };
   },
   take(request, account, reservation, context) {
     const owner = of(request, account);
@@ -43,6 +38,21 @@ const budgetsOf = ({ of, note, taken }: BudgetOwner, kinds: BudgetKinds, isOfMod
 });
 
 const NOT_NAMED = {};
+
+interface ReachedBudget extends Pick<Refusal, 'retryAt'> {
+  readonly period: ShownBudget['period'];
+}
+
+/** Returns the budget that refuses a call: one that is used up, or else one that calls in flight have reserved; `null`: none. */
+export function reachedBudget(budgets: ReturnType<typeof allBudgets>, reservedNano: bigint): ReachedBudget | null {
+  let held: ReachedBudget | null = null;
+  for (const { period, capNano, spentNano, freesAtMs } of budgets) {
+    if (capNano === null || spentNano + reservedNano < capNano) continue;
+    if (spentNano >= capNano) return { period, retryAt: freesAtMs };
+    held ??= { period, retryAt: 'soon' };
+  }
+  return held;
+}
 
 /** Returns the budgets that response headers show. Reservations of calls in flight do not count as used. */
 export function shownBudgets(call: OwnedCall, account: AccountState, periods: RunningPeriods): readonly ShownBudget[] {
@@ -109,16 +119,20 @@ function leftOf(capNano: bigint | null, spentNano: bigint): bigint | null {
 /** The caps that budgets enforce. `key-limits.ts` enforces the others. */
 export type BudgetCap = ReturnType<typeof allBudgets>[number]['cap'];
 
-/** Returns all budgets, the longest period first, because a refusal lasts until the period of its budget ends. */
-export function allBudgets(key: KeyState, periods: RunningPeriods) {
+/**
+ * Returns all budgets, the longest period first, because a refusal lasts until the period of its budget ends.
+ *
+ * @param caps the caps that apply, if they are not those of the row
+ */
+export function allBudgets(key: KeyState, periods: RunningPeriods, caps: ModelBudget = key) {
   const used = usedNow(key, periods);
   const { nextDayMs, nextWeekMs, nextMonthMs } = periods;
-  const budget = <Cap extends keyof KeyLimits & `${string}CapNano`>(
+  const budget = <Cap extends keyof ModelBudget>(
     cap: Cap,
     period: ShownBudget['period'],
     spentNano: bigint,
     freesAtMs: number | null,
-  ) => ({ cap, period, capNano: key[cap], spentNano, freesAtMs });
+  ) => ({ cap, period, capNano: caps[cap], spentNano, freesAtMs });
   return [
     budget('totalSpendCapNano', 'total', used.totalSpentNano, null),
     budget('monthlySpendCapNano', 'month', used.monthSpentNano, nextMonthMs),

@@ -1,16 +1,19 @@
 import { budgetedModelOf, ownerIdOf } from '../../accounts/budget-ids.ts';
+import { type CallerBudgetName, callerOfBudget } from '../../accounts/caller-budget-ids.ts';
 import type { RunningPeriods } from '../../pricing/running-periods.ts';
 import type { KeyState } from '../account-state.ts';
 import type { ShownBudget } from '../reservation.ts';
 import { allBudgets } from './key-budgets.ts';
 
-/** A budget of a key or a member, and its use in the current period. */
+/** A budget of a key, a member, an end user or a tag, and its use in the current period. */
 export interface UsedBudget {
   readonly accountId: string;
-  /** Key or user that the budget limits. */
+  /** Key or user that the budget limits; for callers, their kind. */
   readonly ownerId: string;
   /** The model that the budget is for; `null`: all models together. */
   readonly model: string | null;
+  /** The end user or the tag; `null`: the budget is of a key or a member. */
+  readonly caller: CallerBudgetName | null;
   readonly period: ShownBudget['period'];
   readonly capNano: bigint;
   readonly spentNano: bigint;
@@ -39,7 +42,13 @@ export function usedBudgets(row: KeyState, periods: RunningPeriods, percentMin: 
   return allBudgets(row, periods).flatMap(({ period, capNano, spentNano, freesAtMs }) => {
     const percent = capNano === null ? 0 : percentOf(spentNano, capNano);
     if (capNano === null || percent === 0 || percent < percentMin) return [];
-    const owner = { accountId, ownerId: ownerIdOf(keyId), model: budgetedModelOf(keyId) };
+    const caller = callerOfBudget(keyId);
+    const owner = {
+      accountId,
+      ownerId: ownerIdOf(keyId),
+      model: caller === null ? budgetedModelOf(keyId) : null,
+      caller,
+    };
     return [{ ...owner, period, capNano, spentNano, percent, beganAtMs: began[period], freesAtMs }];
   });
 }
