@@ -21,6 +21,16 @@ models:
     operations: [chat]
     price: { input: "1", output: "2" }
     routes: [{ provider: chatty, model: small }]
+    fallbacks: []
+  vectors:
+    operations: [embeddings]
+    price: { input: "1" }
+    routes: [{ provider: chatty, model: vectors }]
+  strict:
+    operations: [chat]
+    price: { input: "1", output: "2" }
+    routes: [{ provider: chatty, model: strict }]
+    fallbacks: [small]
 groups:
   resellers:
     name: Resellers
@@ -29,6 +39,7 @@ groups:
     prices: { large: { input: "2", output: "11", later: [{ from: "2026-12-01", input: "1", output: "7" }] } }
     limits: { requestsPerMinute: 60, dailySpendCapYuan: "5" }
   own-vendor: { name: Own vendor, providers: [spare] }
+  safe: { name: Safe, fallbacks: [vectors, large, strict], fallbackOn: [context], fallbackCharge: asked }
 `,
     'test.yaml',
     {},
@@ -57,7 +68,7 @@ describe('the catalog of a group', () => {
     assert.equal(find('grand'), find('large'));
     assert.deepEqual(
       models.map(({ id }) => id),
-      ['large', 'small'],
+      ['large', 'small', 'vectors', 'strict'],
     );
     assert.ok(models.includes(find('large')!));
   });
@@ -70,11 +81,20 @@ describe('the catalog of a group', () => {
     assert.equal(catalog.find('large')!.routes.chat.length, 2);
   });
 
+  it('has the fallbacks of the group for models that say nothing, without themselves and without other operations', () => {
+    const fallbacksOf = (model: string, group: string | null = 'safe') => catalog.of(group).find(model)!.fallbacks;
+    const on = new Set(['context']);
+    assert.deepEqual(fallbacksOf('grand'), { models: ['strict'], on, charge: 'asked' });
+    assert.deepEqual(fallbacksOf('strict')!.models, ['small']);
+    for (const none of ['small', 'vectors']) assert.equal(fallbacksOf(none), null);
+    for (const other of ['resellers', null]) assert.equal(fallbacksOf('large', other), null);
+  });
+
   it('has the limits and the price factor of the group', () => {
     const { group } = catalog.of('resellers');
     assert.deepEqual(group!.limits, { requestsMax: 60, tokensMax: null, dailyCapNano: 5_000_000_000n });
     assert.deepEqual([group!.priceFactorBasisPoints, group!.models], [8_000, new Set(['large'])]);
-    assert.deepEqual([catalog.of('own-vendor').group!.limits, catalog.groups.length], [null, 2]);
+    assert.deepEqual([catalog.of('own-vendor').group!.limits, catalog.groups.length], [null, 3]);
   });
 
   it('allows no model if the configuration does not contain the group', () => {

@@ -3,6 +3,7 @@ import { LIST_PRICE_BASIS_POINTS } from '../../accounting/pricing/price-factor.t
 import { maximaOf } from '../../accounting/reservations/rate-defaults.ts';
 import type { GroupLimits } from '../../accounting/reservations/reservation.ts';
 import type { GroupConfig } from '../../config/schema.ts';
+import { compileFallbacks, type FallbackTerms } from './attempt-terms.ts';
 
 /** What differs for the accounts of a group (`docs/operations/groups.md`). */
 export interface AccountGroup {
@@ -20,6 +21,8 @@ export interface AccountGroup {
   readonly prices: ReadonlyMap<string, ModelPrice>;
   /** Limits of the group's accounts without limits of their own; `null`: the general limits apply. */
   readonly limits: GroupLimits | null;
+  /** Models that serve calls of models without fallbacks of their own; `null`: none. */
+  readonly fallbacks: FallbackTerms | null;
 }
 
 export function compileGroup(id: string, config: GroupConfig, prices: AccountGroup['prices']): AccountGroup {
@@ -34,6 +37,7 @@ export function compileGroup(id: string, config: GroupConfig, prices: AccountGro
     priceFactorBasisPoints,
     prices,
     limits: Object.values(own).every((limit) => limit === null) ? null : own,
+    fallbacks: compileFallbacks(config),
   };
 }
 
@@ -48,6 +52,7 @@ export function missingGroup(id: string): AccountGroup {
     priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
     prices: new Map(),
     limits: null,
+    fallbacks: null,
   };
 }
 

@@ -6,6 +6,7 @@ import type {
   CostConfig,
   ModelConfig,
   PricesOfDayConfig,
+  ProviderConfig,
   RunPricesConfig,
   UnitPricesConfig,
 } from '../../config/schema.ts';
@@ -16,7 +17,9 @@ import { termPriceKeys } from '../../protocols/metering/service-terms.ts';
 import { type PricedUnit, pricedUnits, type UnitPriceFields } from '../../protocols/metering/usage-units.ts';
 import { operationOf } from '../../protocols/operations/all.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
+import { compileParameters, type MemberParameters } from '../../protocols/parameters/parameters.ts';
 import { type AccountGroup, compileGroup, missingGroup } from './account-group.ts';
+import { type AttemptTerms, compileAttemptTerms, type FallbackTerms } from './attempt-terms.ts';
 import { compileRoutesByOperation, type RouteTranslation } from './translated-routes.ts';
 
 export interface Route {
@@ -29,9 +32,13 @@ export interface Route {
   readonly cost?: ModelPrice;
   /** How requests are translated for the provider; absent: they are sent as they are. */
   readonly translation?: RouteTranslation;
+  /** Changes of request bodies in the protocol of the provider; absent: there are none. */
+  readonly parameters?: readonly MemberParameters[];
+  /** Whether responses name the model as the client asked for it; absent: as the provider does. */
+  readonly showsAskedModel?: true;
 }
 
-export interface Model {
+export interface Model extends AttemptTerms {
   readonly id: string;
   /** Other names of the model, including former ids. */
   readonly aliases: readonly string[];
@@ -47,6 +54,8 @@ export interface Model {
   /** Whether the model hides its reasoning; `null`: the gateway learns this from the usage of calls. */
   readonly hiddenReasoning: boolean | null;
   readonly hasAffinity: boolean;
+  /** Whether a route changes request bodies by parameters. */
+  readonly hasParameters: boolean;
   /** What happens to a stream after a client abort; `null`: the general setting applies. */
   readonly onClientAbort: 'cancel' | 'drain' | null;
   /** Routes by the protocol of their providers. `routesOf` has those of an operation. */
@@ -145,20 +154,37 @@ function modelsByName(byName: ReadonlyMap<string, Model>): Pick<Catalog, 'resolv
 
 /** Maps all names of a model to the same object, as the catalog of all accounts does. */
 function namesOfGroup(byName: ReadonlyMap<string, Model>, group: AccountGroup): ReadonlyMap<string, Model> {
-  const models = new Map([...new Set(byName.values())].map((model) => [model, modelOfGroup(model, group)]));
+  const models = new Map([...new Set(byName.values())].map((model) => [model, modelOfGroup(model, group, byName)]));
   return new Map([...byName].map(([name, model]) => [name, models.get(model)!]));
 }
 
-/** The model as it is offered to a group: with the group's price and only routes to the group's providers. */
-function modelOfGroup(model: Model, { prices, providers }: AccountGroup): Model {
-  const price = prices.get(model.id) ?? model.price;
-  if (providers === null) return price === model.price ? model : { ...model, price };
+/** The model as it is offered to a group: with the group's price and fallbacks, and only routes to the group's providers. */
+function modelOfGroup(model: Model, group: AccountGroup, byName: ReadonlyMap<string, Model>): Model {
+  const { providers } = group;
+  const price = group.prices.get(model.id) ?? model.price;
+  const fallbacks = model.takesFallbacksOfGroup ? fallbacksOfGroup(model, group, byName) : model.fallbacks;
+  if (providers === null) {
+    return price === model.price && fallbacks === model.fallbacks ? model : { ...model, price, fallbacks };
+  }
   const isAllowed = ({ providerId }: Route): boolean => providers.has(providerId);
   const routes = byProtocol(({ name }) => model.routes[name].filter(isAllowed));
   const { routesByOperation } = model;
   const byOperation =
     routesByOperation && new Map([...routesByOperation].map(([name, of]) => [name, of.filter(isAllowed)]));
-  return { ...model, price, routes, routesByOperation: byOperation };
+  return { ...model, price, fallbacks, routes, routesByOperation: byOperation };
+}
+
+/** The fallbacks of a group that serve operations of a model; `null`: none. */
+function fallbacksOfGroup(
+  model: Model,
+  { fallbacks }: AccountGroup,
+  byName: ReadonlyMap<string, Model>,
+): FallbackTerms | null {
+  const models = (fallbacks?.models ?? []).filter((id) => {
+    const other = byName.get(id);
+    return other !== undefined && other !== model && [...other.operations].some((each) => model.operations.has(each));
+  });
+  return fallbacks === null || models.length === 0 ? null : { ...fallbacks, models };
 }
 
 /** Whether accounts of a group may use a model. A model without a route to one of the group's providers is not offered. */
@@ -180,7 +206,8 @@ function compileModel(id: string, model: ModelConfig, config: Config, localTime:
   const outputTokensMax = tokenLimit(model.maxOutputTokens);
   for (const route of model.routes) {
     const provider = config.providers[route.provider]!;
-    routes[provider.protocol].push(compileRoute(id, route, localTime));
+    const showModel = route.showModel ?? model.showModel;
+    routes[provider.protocol].push(compileRoute(id, { ...route, showModel }, provider, localTime));
   }
   return {
     id,
@@ -193,13 +220,21 @@ function compileModel(id: string, model: ModelConfig, config: Config, localTime:
     innerModels: new Map(Object.entries(model.innerModels)),
     hiddenReasoning: model.hiddenReasoning ?? null,
     hasAffinity: model.affinity === 'session',
+    hasParameters: Object.values(routes).some((some) => some.some(({ parameters }) => parameters !== undefined)),
     onClientAbort: model.onClientAbort ?? null,
+    ...compileAttemptTerms(model),
     routes,
     routesByOperation: compileRoutesByOperation({ model, outputTokensMax }, config, routes),
   };
 }
 
-function compileRoute(id: string, route: ModelConfig['routes'][number], localTime: LocalTime): Route {
+function compileRoute(
+  id: string,
+  route: ModelConfig['routes'][number],
+  provider: ProviderConfig,
+  localTime: LocalTime,
+): Route {
+  const parameters = compileParameters(provider.parameters ?? {}, route.parameters ?? {});
   return {
     id: `${id} ${route.provider} ${route.model}`,
     providerId: route.provider,
@@ -207,6 +242,8 @@ function compileRoute(id: string, route: ModelConfig['routes'][number], localTim
     priority: route.priority,
     weight: route.weight,
     ...(route.cost && { cost: compilePrice(route.cost, localTime) }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.showModel === 'asked' && { showsAskedModel: true }),
   };
 }
 

@@ -86,6 +86,26 @@ describe('the public catalog', () => {
     );
   });
 
+  it('has the operations that routes translate, without those that a provider does not serve', () => {
+    const config = parseConfig(
+      `providers:
+  c: { protocol: chat, baseUrl: "https://c.example/v1", apiKey: k, serves: [chat] }
+models:
+  translated:
+    operations: [messages]
+    price: { input: "4", output: "16" }
+    routes: [{ provider: c, model: x, translate: [messages] }]
+`,
+      'test.yaml',
+      {},
+    );
+    const [model] = describeCatalog(config, published, NOON).models;
+    assert.deepEqual(
+      model!.apiInterfaces.map(({ id }) => id),
+      ['ALT_MESSAGES'],
+    );
+  });
+
   it('omits models that are unlisted, or have no published operation with a route', () => {
     const config = configOf(`  hidden:
     listed: false

@@ -191,11 +191,16 @@ function describeInterfaces(
   published: readonly PublishedOperation[],
 ): ApiInterface[] {
   const offered = new Set(model.operations.map(operationOf));
-  const routed = new Set(model.routes.map((route) => config.providers[route.provider]!.protocol));
+  const isServed = ({ name, protocol }: Operation): boolean =>
+    model.routes.some(({ provider, translate }) => {
+      if (translate?.some((each) => each === name)) return true;
+      const { protocol: spoken, serves } = config.providers[provider]!;
+      return spoken === protocol.name && (serves?.some((each) => each === name) ?? true);
+    });
   const interfaces = new Map<string, ApiInterface['operations'][number][]>();
   for (const { operation, method, path } of published) {
     const { protocol, catalogEntry: names } = operation;
-    if (names === null || !offered.has(operation) || !routed.has(protocol.name)) continue;
+    if (names === null || !offered.has(operation) || !isServed(operation)) continue;
     const prefix = enumPrefix(config.server.protocolNames[protocol.name][0]!);
     const operations = interfaces.get(`${prefix}_${names.interfaceId}`) ?? [];
     operations.push({ id: `${prefix}_${names.operationId}`, method, path });

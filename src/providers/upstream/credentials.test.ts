@@ -51,6 +51,15 @@ describe('credentials of a provider', () => {
   });
 
   describe('that are refused', () => {
+    it('are those that calls would use only if all are', () => {
+      const { keys } = keysWith(named('a', 'b', 'a'));
+      assert.deepEqual(keys.usableNames(NOW_MS), ['apiKeys.0', 'apiKeys.1']);
+      keys.refused('b', 401, NOW_MS);
+      assert.deepEqual(keys.usableNames(NOW_MS), ['apiKeys.0']);
+      keys.refused('a', 401, NOW_MS);
+      assert.deepEqual(keys.usableNames(NOW_MS), ['apiKeys.0', 'apiKeys.1']);
+    });
+
     it('are skipped for ten minutes while there are others', () => {
       const { keys } = keysWith(named('a', 'b', 'c'));
       keys.refused('b', 401, NOW_MS);
@@ -59,10 +68,13 @@ describe('credentials of a provider', () => {
       assert.deepEqual(keys.status('m', NOW_MS)[1], {
         name: 'apiKeys.1',
         file: null,
+        command: null,
+        expiresAtMs: null,
         state: 'refused',
         status: 401,
         triedAgainAtMs: NOW_MS + REFUSED_MS,
         usedAtMs: null,
+        vendorLimits: [],
       });
       assert.equal(keys.status('m', NOW_MS)[2]!.usedAtMs, NOW_MS);
       assert.equal(used(keys, 4, NOW_MS + REFUSED_MS - 1), 'a c a c');

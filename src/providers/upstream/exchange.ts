@@ -6,7 +6,13 @@ import { PeriodBudget } from '../../lib/fair/period-budget.ts';
 import type { Tenant } from '../../lib/fair/shares.ts';
 import { errors } from '../../lib/http-client.ts';
 import type { RequestBody } from '../../protocols/operations/operation.ts';
-import { allConnectionsInUse, connectionFailure, givenUpUnsent, type UpstreamFailure } from './failure.ts';
+import {
+  allConnectionsInUse,
+  connectionFailure,
+  givenUpUnsent,
+  SilenceError,
+  type UpstreamFailure,
+} from './failure.ts';
 import { presentableHeaders } from './headers.ts';
 import { expectNoStream, expectStream } from './http2-streams.ts';
 import type { Provider } from './provider.ts';
@@ -18,6 +24,10 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: RequestBody;
+  /** Longest wait for the first byte of the response's body; absent: only the timeouts of the provider apply. */
+  readonly silenceMs?: number;
+  /** Receives the headers as the provider sent them; absent: nobody reads them. */
+  readonly onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 export interface UpstreamHead {
@@ -63,6 +73,7 @@ type TimeLimit = (typeof LIMITS)[keyof typeof LIMITS];
  * - `idle`: between two chunks of the request
  * - `firstByte`: from the end of the request until the head of the response
  * - `idle`: between two chunks of the response, except while the receiver has paused it
+ * In addition, `silenceMs` limits the time from the end of the request until the first byte of the response's body.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end = Promise.withResolvers<'ended' | 'aborted'>();
@@ -81,6 +92,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** When the current timeout expires, on the clock of `performance.now()`. */
   #limit: TimeLimit = LIMITS.connect;
   #dueMs = Number.POSITIVE_INFINITY;
+  /** When the silence before the first byte of the body lasts too long. */
+  #silentUntilMs = Number.POSITIVE_INFINITY;
   /** One timer for all timeouts: when it fires, it checks whether the current one has expired. A timer for each would cost more. */
   #timer: NodeJS.Timeout | undefined;
   #firesAtMs = 0;
@@ -164,7 +177,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     provider.pool.dispatch(
       {
         method: 'POST',
-        path: provider.basePath + path,
+        path: provider.basePath + path + provider.query,
         headers: this.#sendsInChunks ? { ...headers, 'content-length': String(sizeOf(body)) } : headers,
         body: this.#sendsInChunks ? this.#asChunks(body) : (body as Buffer),
         // In HTTP/1.1, undici's own timeouts are switched off by 0. For HTTP/2, see `HTTP2_GRACE_MS`.
@@ -232,11 +245,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#begin(LIMITS.idle);
     const { words } = this.#request.provider.hidden;
     this.#hasHead = true;
+    this.#request.onHeaders?.(headers);
     this.#receiver.receiveHead({ status, headers: presentableHeaders(headers, words) });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
+    this.#silentUntilMs = Number.POSITIVE_INFINITY;
     this.#postpone();
     this.#receivedBytes += chunk.length;
     if (this.#hasHead) this.#receiver.receive(chunk);
@@ -260,7 +275,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#limit = limit;
     const { timeouts } = this.#request.provider;
     const nowMs = performance.now();
-    this.#dueMs = nowMs + timeouts[limit.of] + this.#graceMs;
+    if (limit === LIMITS.firstByte) this.#silentUntilMs = nowMs + (this.#request.silenceMs ?? Number.POSITIVE_INFINITY);
+    this.#dueMs = Math.min(nowMs + timeouts[limit.of] + this.#graceMs, this.#silentUntilMs);
     // No later timeout is longer than this, so a timer that fires by then can stay as it is.
     const checkAtMs = Math.min(this.#dueMs, nowMs + timeouts.idleMs + this.#graceMs);
     if (this.#timer === undefined || this.#firesAtMs > checkAtMs) this.#setTimer(checkAtMs, nowMs);
@@ -285,7 +301,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#setTimer(this.#dueMs, nowMs);
       return;
     }
-    const error = this.#limit.passed();
+    const error = nowMs >= this.#silentUntilMs ? new SilenceError() : this.#limit.passed();
     const controller = this.#controller;
     this.#fail(connectionFailure(error, this.#wasSent, this.#hasHead));
     controller?.abort(error);

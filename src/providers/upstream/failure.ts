@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { errors } from '../../lib/http-client.ts';
 
 /**
  * What is known about a failed call. Failover and settlement depend on this and on the reason of a refusal, never on a status or message:
@@ -96,6 +97,14 @@ export function connectionFailure(error: Error, wasSent: boolean, wasResponded =
   return new UpstreamFailure('unknown', new GatewayError(kind, { cause: error }), error);
 }
 
+/** The cause of a timeout before the first byte that is shorter than the provider's own, because another attempt follows. */
+export class SilenceError extends errors.HeadersTimeoutError {
+  /** `instanceof` finds every error with the code of the parent. */
+  readonly isSilence = true;
+}
+
+export const isSilence = (cause: unknown): boolean => cause instanceof Error && 'isSilence' in cause;
+
 const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
 
 const REFUSED_STREAM = 7;
@@ -117,6 +126,21 @@ export function allConnectionsInUse(): UpstreamFailure {
     headers: { 'retry-after': '1' },
   });
   return new UpstreamFailure('notSent', response, undefined, { blamesRoute: false });
+}
+
+/** The provider has no credential, because the commands that print them failed. */
+export function noCredential(cause?: unknown): UpstreamFailure {
+  const message = 'The gateway has no credential for the provider. Nothing was sent to it and nothing is charged.';
+  return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { message, cause }), cause);
+}
+
+/** Every credential of the provider has reached a limit that the operator has set. */
+export function credentialsUsedUp(): UpstreamFailure {
+  const message =
+    'Every credential of the provider has reached a limit of the operator. Nothing was sent to it and nothing is charged.';
+  return new UpstreamFailure('notSent', new GatewayError('upstreamNotReached', { message }), undefined, {
+    blamesRoute: false,
+  });
 }
 
 /** The provider sent a success that cannot be relayed or charged. */

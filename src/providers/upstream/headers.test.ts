@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { parseConfig } from '../../config/load.ts';
-import { presentableHeaders, safeResponseHeaders, upstreamHeaders, upstreamRequestId } from './headers.ts';
+import {
+  forwardedHeaders,
+  presentableHeaders,
+  safeResponseHeaders,
+  upstreamHeaders,
+  upstreamRequestId,
+} from './headers.ts';
 import { createProviders } from './provider.ts';
 import { scrub } from './secrets.ts';
 
@@ -54,6 +60,15 @@ describe('headers to a provider', () => {
       'user-agent': 'faregate',
       authorization: 'Bearer chat-secret',
     });
+  });
+
+  it('contain those of the client that the configuration lists, unless they belong to its connection', () => {
+    const client = { 'x-session': 's-1', 'x-other': 'no', 'x-hop': 'no', connection: 'keep-alive, X-Hop' };
+    const forwards = ['x-session', 'x-hop', 'x-absent', 'user-agent'];
+    const forwarded = forwardedHeaders({ ...chatty, forwards }, client);
+    assert.deepEqual(forwarded, { 'x-session': 's-1' });
+    const sent = upstreamHeaders(chatty, 'k', client, ['compat'], whole, forwarded);
+    assert.deepEqual(sent, { ...upstreamHeaders(chatty, 'k', {}, ['compat'], whole), 'x-session': 's-1' });
   });
 
   it('contain nothing of the client, in particular not its credential', () => {

@@ -5,7 +5,7 @@ import type { Provider } from './provider.ts';
  * Builds the headers of a call to a provider from an allowlist, without the client's credential. Version and beta headers, which clients
  * may send under any mounted name of the protocol or the provider's own, are renamed for the provider. Configured headers take precedence.
  * @param credential secret; it is sent only in its header
- * @param trace trace context headers, if the provider is configured to receive them
+ * @param more further headers for the provider: the trace context, and headers of the client that its configuration lists
  */
 export function upstreamHeaders(
   provider: Provider,
@@ -13,7 +13,7 @@ export function upstreamHeaders(
   client: IncomingHttpHeaders,
   mountedNames: readonly string[],
   { isStream, contentType }: { readonly isStream: boolean; readonly contentType: string },
-  trace?: { readonly [name: string]: string },
+  more?: { readonly [name: string]: string },
 ): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': contentType,
@@ -23,14 +23,28 @@ export function upstreamHeaders(
     'user-agent': 'faregate',
   };
   if (provider.auth === 'bearer') headers.authorization = `Bearer ${credential}`;
-  else headers['x-api-key'] = credential;
+  else headers[provider.auth] = credential;
   const { version: versions, beta: betas } = vendorHeaders(provider, mountedNames);
   const version = firstHeader(client, versions) ?? provider.protocol.defaultVersion;
   if (version !== null) headers[versions[0]!] = version;
   const beta = firstHeader(client, betas);
   if (beta !== null) headers[betas[0]!] = beta;
   // Configured headers come last. Validation of the configuration forbids names that they must not override.
-  return Object.assign(headers, trace, provider.headers);
+  return Object.assign(headers, more, provider.headers);
+}
+
+/**
+ * Returns the headers of a client that the configuration of a provider lists. Headers that the client declares as those of its connection
+ * are omitted (RFC 9110, section 7.6.1).
+ */
+export function forwardedHeaders({ forwards }: Provider, client: IncomingHttpHeaders): Record<string, string> {
+  const ofConnection = client.connection?.toLowerCase().split(/[\s,]+/) ?? [];
+  const forwarded: Record<string, string> = {};
+  for (const name of forwards) {
+    const value = client[name];
+    if (typeof value === 'string' && !ofConnection.includes(name)) forwarded[name] = value;
+  }
+  return forwarded;
 }
 
 /** Header names that clients may send. The first of each list is the name that the provider expects. */

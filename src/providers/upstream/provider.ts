@@ -1,14 +1,16 @@
-import { credentialsOf, type NamedCredential } from '../../config/provider-credentials.ts';
+import { credentialsOf, type NamedCredential, readCredentialFile } from '../../config/provider-credentials.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { Pool } from '../../lib/http-client.ts';
 import { withoutTrailing } from '../../lib/trailing.ts';
 import { protocolOf } from '../../protocols/all.ts';
 import { inputWithCache, type RestateUsage } from '../../protocols/metering/input-with-cache.ts';
+import { compileParameters, type MemberParameters } from '../../protocols/parameters/parameters.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import { createConnector } from './connect.ts';
 import { ConnectionGate } from './connection-gate.ts';
 import { Credentials } from './credentials.ts';
 import { watchStreams } from './http2-streams.ts';
+import { RenewedCredentials } from './renewed-credential.ts';
 import { HiddenTexts } from './secrets.ts';
 
 export interface Provider {
@@ -19,10 +21,14 @@ export interface Provider {
   /** Whether connections may use HTTP/2, which each of them negotiates. */
   readonly http2: boolean;
   readonly basePath: string;
-  readonly auth: 'bearer' | 'x-api-key';
+  /** Sent with every request, with its question mark; empty: none. */
+  readonly query: string;
+  readonly auth: 'bearer' | 'x-api-key' | 'api-key';
   readonly credentials: Credentials;
   /** Headers that the operator configured, by lowercase name. Their values may be secret. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Lowercase names of the headers of clients that the provider gets. */
+  readonly forwards: readonly string[];
   readonly vendor: string | null;
   readonly sharesState: boolean;
   /** Whether requests may contain a tool, or a member of a tool, that the gateway does not know. */
@@ -31,6 +37,10 @@ export interface Provider {
   readonly estimatesUsage: boolean;
   readonly restatesUsage?: RestateUsage;
   readonly passesTraceContext: boolean;
+  /** Whether the rate-limit headers of responses decide which credential comes next. */
+  readonly followsVendorLimits: boolean;
+  /** Changes of request bodies on all routes. The catalog combines them with those of each route. */
+  readonly parameters: readonly MemberParameters[];
   /** Texts that must not reach clients: credentials, hosts, and anything that looks like a credential. */
   readonly hidden: Pick<HiddenTexts, 'texts' | 'words'>;
   readonly timeouts: { readonly connectMs: number; readonly firstByteMs: number; readonly idleMs: number };
@@ -44,7 +54,7 @@ const KEEP_ALIVE_MS = 30_000;
 /** Maximum size of a response's headers, equal to that of requests by the gateway's clients. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
-export function createProvider(id: string, config: ProviderConfig): Provider {
+export function createProvider(id: string, config: ProviderConfig, renewed = new RenewedCredentials()): Provider {
   const { timeouts, connections, queue, http2 } = config;
   const url = new URL(config.baseUrl);
   const proxy = config.proxy === '' ? null : config.proxy;
@@ -70,9 +80,16 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     pool,
     http2,
     basePath: withoutTrailing(url.pathname, '/'),
+    query: url.search,
     auth: config.auth ?? protocol.providerAuth,
-    credentials: new Credentials(credentialsOf(config), (credential) => hidden.addCredential(credential)),
+    credentials: new Credentials(
+      credentialsOf(config),
+      (credential) => hidden.addCredential(credential),
+      readCredentialFile,
+      renewed,
+    ),
     headers,
+    forwards: config.forwardHeaders.map((name) => name.toLowerCase()),
     vendor: config.vendor ?? null,
     sharesState: config.sharedState === 'pass',
     allows: allowance(config),
@@ -80,6 +97,8 @@ export function createProvider(id: string, config: ProviderConfig): Provider {
     // In the messages protocol, input tokens always exclude cache tokens, so this setting changes nothing.
     ...(config.protocol === 'chat' && config.cacheTokens === 'excluded' && { restatesUsage: inputWithCache }),
     passesTraceContext: config.traceContext === 'pass',
+    followsVendorLimits: config.vendorLimits === 'follow',
+    parameters: compileParameters(config.parameters ?? {}),
     hidden,
     timeouts: { connectMs: timeouts.connect, firstByteMs: timeouts.firstByte, idleMs: timeouts.idle },
     async close() {
@@ -128,16 +147,18 @@ function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
 /** Creates the providers of a configuration. A provider of which only the credentials changed keeps its connections. */
 export function createProviders(configs: Readonly<Record<string, ProviderConfig>>, previous?: Providers): Providers {
   const byId = new Map<string, Entry>();
+  const renewed = previous?.renewed ?? new RenewedCredentials();
   for (const [id, config] of Object.entries(configs)) {
-    const { apiKey, apiKeys, ...others } = config;
+    // Limits change without new connections.
+    const { apiKey, apiKeys, limits: _, ...others } = config;
     const settings = JSON.stringify(others);
     byId.set(id, {
-      provider: previous?.find(id, settings) ?? createProvider(id, config),
+      provider: previous?.find(id, settings) ?? createProvider(id, config, renewed),
       settings,
       credentials: credentialsOf({ apiKey, apiKeys }),
     });
   }
-  return new Providers(byId);
+  return new Providers(byId, renewed);
 }
 
 interface Entry {
@@ -148,14 +169,21 @@ interface Entry {
 
 export class Providers {
   readonly #byId: ReadonlyMap<string, Entry>;
+  /** Shared with the providers of later configurations. */
+  readonly renewed: RenewedCredentials;
 
-  constructor(byId: ReadonlyMap<string, Entry>) {
+  constructor(byId: ReadonlyMap<string, Entry>, renewed: RenewedCredentials) {
     this.#byId = byId;
+    this.renewed = renewed;
   }
 
-  /** Uses the credentials of this configuration from now on. Refused credentials are tried again. */
+  /** Uses the credentials of this configuration from now on. Refused credentials are tried again; those of commands are renewed in time. */
   useCredentials(): void {
     for (const { provider, credentials } of this.#byId.values()) provider.credentials.replace(credentials);
+    const all = [...this.#byId.values()].flatMap(({ credentials }) => credentials);
+    const commands = all.flatMap(({ command }) => (command === undefined ? [] : [command.runs]));
+    this.renewed.keepOnly(commands);
+    for (const command of commands) this.renewed.of(command).start();
   }
 
   get(id: string): Provider {
@@ -177,10 +205,12 @@ export class Providers {
   }
 
   async close(): Promise<void> {
+    this.renewed.keepOnly([]);
     await Promise.all([...this.#byId.values()].map(({ provider }) => provider.close()));
   }
 
   async destroy(): Promise<void> {
+    this.renewed.keepOnly([]);
     await Promise.all([...this.#byId.values()].map(({ provider }) => provider.destroy()));
   }
 }
