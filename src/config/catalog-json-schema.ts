@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { providerCredential } from './provider-credentials.ts';
 import { CATALOG_SECTIONS, configSchema } from './schema.ts';
+import { useLimits } from './use-limits-schema.ts';
 
 export type JsonSchema = { readonly [member: string]: unknown };
 
@@ -20,19 +21,26 @@ export function catalogJsonSchema(): JsonSchema {
       if (jsonSchema.type === 'string' && jsonSchema.enum === undefined) {
         Object.assign(jsonSchema, { type: ['string', 'number'] });
       }
+      const numbers = (jsonSchema.enum ?? []).filter((word) => /^\d+$/.test(String(word))).map(Number);
+      if (numbers.length > 0)
+        Object.assign(jsonSchema, { type: ['string', 'number'], enum: [...jsonSchema.enum!, ...numbers] });
     },
   }) as JsonSchema;
 }
 
+const { $schema: _, ...LIMITS } = z.toJSONSchema(useLimits, { io: 'input', unrepresentable: 'any' });
+
 const reference = (member: string, description: string) => ({
   type: 'object' as const,
-  properties: { [member]: { type: 'string' as const, description } },
+  properties: { [member]: { type: 'string' as const, description }, limits: LIMITS },
   required: [member],
   additionalProperties: false,
 });
 
 const CREDENTIAL = [
   { type: 'string' as const },
+  reference('value', 'The credential itself.'),
   reference('file', 'Path of a file with the credential, on each node.'),
   reference('secret', 'Name of a sealed secret.'),
+  reference('command', 'Name of a command in the configuration file of each node.'),
 ];

@@ -19,11 +19,13 @@ export const DEMO_PROVIDER_VARIABLE = 'FAREGATE_DEMO_PROVIDER';
 /** Returns why a catalog may not use a variable at a path; `null` if it may. */
 export function variableBreach(path: Path, name: string): string | null {
   if (name === DEMO_PROVIDER_VARIABLE) return null;
-  const [section, , field] = path;
+  // A credential with limits has its value in a section.
+  const isValue = (path[2] === 'apiKey' || path[2] === 'apiKeys') && path.at(-1) === 'value';
+  const [section, , field, ...below] = isValue ? path.slice(0, -1) : path;
   const isCredential =
     section === 'providers' &&
-    ((path.length === 3 && (field === 'apiKey' || field === 'proxy')) ||
-      (path.length === 4 && (field === 'apiKeys' || field === 'headers')));
+    ((below.length === 0 && (field === 'apiKey' || field === 'proxy')) ||
+      (below.length === 1 && (field === 'apiKeys' || field === 'headers')));
   if (!isCredential)
     return 'A catalog in the database can use variables only in "apiKey", "apiKeys", "headers" and "proxy". Write the value itself.';
   if (CREDENTIAL_VARIABLE.test(name)) return null;

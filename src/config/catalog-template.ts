@@ -53,6 +53,10 @@ providers:
     #queue: { length: 1024, wait: 10s }
     # Headers of every request to the provider. They override headers of clients, and may be secret.
     #headers: {}
+    # Headers of clients that the provider gets, by their exact names.
+    #forwardHeaders: []
+    # Fields of requests that are changed for the provider, or for a route: docs/parameters.md
+    # parameters: { remove: [logit_bias], max: { max_tokens: 8192 } }
     # Whether the provider receives the traceparent of calls, so that its spans join your traces: off or pass.
     #traceContext: off
     # HTTP proxy. HTTPS_PROXY and NO_PROXY in the environment are ignored.
@@ -87,8 +91,18 @@ models:
     # Whether the model reasons without showing it. If a client disconnects, the estimate then includes the elapsed
     # time. Default: derived from reported usage.
     #hiddenReasoning: true
+    # Name of the model in responses: that of the provider, or the one that the client asked for.
+    #showModel: provider
     # Overrides billing.onClientAbort.
     #onClientAbort: drain
+    # Opens a stream whose provider is silent, and sends comments: docs/routing.md.
+    #keepAlive: { before: 15s }
+    # Further attempts although the first one might have run. The vendor might bill both; the account is charged once.
+    #retry: { on: [500, 502, 503, timeout, silence], within: 1, firstByte: 20s }
+    # Models that serve the call if no route of this one does.
+    #fallbacks: [acme-small]
+    #fallbackOn: [unavailable, context, filter]
+    #fallbackCharge: served
 
     # Any of: chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit.
     operations: [chat, responses, compact]

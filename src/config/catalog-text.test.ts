@@ -91,6 +91,7 @@ const SECRETS = `providers:
   open: { apiKey: "\${KEY:-}", proxy: "http://proxy.example:3128", baseUrl: https://api.example }
   alias: { apiKey: &k canary-6 }
   second: { apiKeys: [*k] }
+  limited: { apiKeys: [{ value: canary-7, limits: &l { requestsPerMinute: 1 } }, { value: "\${KEY}", limits: *l }, { value: *k, limits: *l }] }
 `;
 
 describe('secretsIn', () => {
@@ -105,6 +106,8 @@ describe('secretsIn', () => {
         'several.apiKeys.3',
         'alias.apiKey',
         'second.apiKeys.0',
+        'limited.apiKeys.0.value',
+        'limited.apiKeys.2.value',
       ],
     );
   });
@@ -116,6 +119,9 @@ describe('catalogOf', () => {
     const expected = PROVIDERS.replace('"${ACME_KEY}"', REMOVED_SECRET) + MODELS;
     assert.equal(catalogOf(text), expected);
     assert.equal(parseConfig(expected, 'f', {}).providers.acme?.apiKey, REMOVED_SECRET);
+    const limited = (key: string): string =>
+      PROVIDERS.replace('"${ACME_KEY}"', `{ value: ${key}, limits: { concurrentCalls: 1 } }`);
+    assert.equal(catalogOf(NODE + limited('canary')), limited(REMOVED_SECRET));
   });
 
   it('leaves no secret', () => {

@@ -1,4 +1,5 @@
 import { type Document, isMap } from 'yaml';
+import { isRecord } from '../lib/json/json.ts';
 import { headerValue, proxyUrl } from './fields.ts';
 import { providerCredential } from './provider-credentials.ts';
 import { CATALOG_SECTIONS, configSchema } from './schema.ts';
@@ -78,7 +79,11 @@ function withoutSecret(path: EditPath, value: unknown): string {
 }
 
 function findSecrets(schema: Parameters<typeof unwrapped>[0], value: unknown, path: EditPath): EditPath[] {
-  const isLiteral = SECRET_FIELDS.get(unwrapped(schema)._zod.def);
+  const field = unwrapped(schema);
+  const isLiteral = SECRET_FIELDS.get(field._zod.def);
+  // A credential with limits.
+  if (field._zod.def === providerCredential._zod.def && isRecord(value) && 'value' in value)
+    return findSecrets(schema, value.value, [...path, 'value']);
   if (isLiteral !== undefined) return typeof value === 'string' && isLiteral(value) ? [path] : [];
   return membersOf(schema, value).flatMap(({ key, schema: member, value: each }) =>
     findSecrets(member, each, [...path, key]),

@@ -6,7 +6,9 @@ import { listOf, oneOf, section, text } from './fields.ts';
 export const dialect = section({
   reasoning: oneOf(['effort', 'thinking', 'enable_thinking', 'openrouter', 'template', 'none'])
     .optional()
-    .describe('Chat: the field that asks for reasoning. Default: `none`, nothing is asked.'),
+    .describe(
+      'Chat: the field that asks for reasoning: `effort` (`reasoning_effort`), `thinking` (`thinking.type`), `enable_thinking` (with `thinking_budget`), `openrouter` (`reasoning`), `template` (`chat_template_kwargs`). Default: `none`, nothing is asked.',
+    ),
   efforts: listOf('at least one effort', oneOf(EFFORTS), 1)
     .optional()
     .describe('Efforts that the model knows; the nearest one is sent. Default: low, medium, high.'),

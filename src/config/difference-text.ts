@@ -31,6 +31,9 @@ function shortened(text: string): string {
 /** Names of single items, by the name of their list or record. */
 const ONE: Readonly<Record<string, string>> = {
   aliases: 'alias',
+  apiKey: 'credential',
+  apiKeys: 'credential',
+  fallbacks: 'fallback',
   headers: 'header',
   innerModels: 'inner model',
   models: 'model',
@@ -43,7 +46,8 @@ const ONE: Readonly<Record<string, string>> = {
   inferenceGeos: 'inference region',
 };
 
-const WORDS: Readonly<Record<string, string>> = { apiKey: 'credential', apiKeys: 'credentials' };
+/** Names of whole settings. */
+const WHOLE: Readonly<Record<string, string>> = { apiKey: 'credential', apiKeys: 'credentials' };
 
 /** Words for the calls to which a price applies. They follow the name of the price. */
 const CONDITIONS: Readonly<Record<string, (key: string) => string>> = {
@@ -76,7 +80,7 @@ function wordsOf(setting: string, kind: CatalogChange['kind']): string {
     else if (SILENT.has(word) && !isLast) subjects.push(key ?? '');
     else
       subjects.push(
-        WORDS[word] ?? (isLast && key === null && kind === 'changed' ? spaced(word) : (ONE[word] ?? spaced(word))),
+        isLast && key === null && kind === 'changed' ? (WHOLE[word] ?? spaced(word)) : (ONE[word] ?? spaced(word)),
         key ?? '',
       );
   }

@@ -19,7 +19,12 @@ providers:
     headers: { X-Title: canary-2 }
     timeouts: { idle: 300s }
     allows: [tools.x_search]
+    limits: { requestsPerMinute: 60 }
   spare: { protocol: chat, baseUrl: https://spare.example/v1, apiKeys: [canary-3, canary-4] }
+  pooled:
+    protocol: chat
+    baseUrl: https://pooled.example/v1
+    apiKeys: [{ secret: one, limits: { requestsPerMinute: 60 } }, { secret: two }]
 models:
   acme-large:
     aliases: [large, large-latest]
@@ -150,6 +155,39 @@ const cases: readonly { edit: Edit; is: readonly string[] }[] = [
   { edit: { path: ['providers', 'acme', 'headers', 'X-Two'], value: 'canary-9' }, is: ['acme: header X-Two added'] },
   { edit: { path: ['providers', 'acme', 'timeouts', 'idle'], value: '60s' }, is: ['acme: timeouts idle 5m → 1m'] },
   { edit: { path: ['providers', 'acme', 'allows'], value: [] }, is: ['acme: allows tools.x_search removed'] },
+  {
+    edit: { path: ['providers', 'acme', 'limits', 'requestsPerMinute'], value: 100 },
+    is: ['acme: requests per minute 60 → 100'],
+  },
+  {
+    edit: { path: ['providers', 'acme', 'apiKey'], value: { value: 'canary-1', limits: { tokensPerMinute: 5 } } },
+    is: ['acme: credential tokens per minute 5 added'],
+  },
+  {
+    edit: { path: ['providers', 'acme', 'apiKey'], value: { secret: 'one', limits: { tokensPerMinute: 5 } } },
+    is: ['acme: credential secret one changed', 'acme: credential tokens per minute 5 added'],
+  },
+  {
+    edit: { path: ['providers', 'acme', 'vendorLimits'], value: 'follow' },
+    is: ['acme: vendor limits ignore → follow'],
+  },
+  {
+    edit: { path: ['providers', 'pooled', 'apiKeys', 0, 'limits', 'requestsPerMinute'], value: 100 },
+    is: ['pooled: credential secret one requests per minute 60 → 100'],
+  },
+  { edit: { path: ['providers', 'pooled', 'apiKeys', 0] }, is: ['pooled: credential secret one removed'] },
+  {
+    edit: { path: ['providers', 'spare', 'apiKeys', 1], value: { value: 'canary-4', limits: { concurrentCalls: 2 } } },
+    is: ['spare: credential 2 concurrent calls 2 added'],
+  },
+  {
+    edit: { path: [...LARGE, 'routes', 0, 'limits'], value: { dailyCostYuan: '5' } },
+    is: ['acme-large: route acme/large-1 daily cost ¥5 added'],
+  },
+  {
+    edit: { path: [...LARGE, 'routes', 1, 'limits'], value: { tokensPerMinute: 1000 } },
+    is: ['acme-large: route spare/large-1 tokens per minute 1000 added'],
+  },
   { edit: { path: ['billing', 'timezone'], value: 'UTC' }, is: ['billing: timezone Asia/Shanghai → UTC'] },
   { edit: { path: ['billing', 'dailySpendCapYuan'] }, is: ['billing: daily spend cap ¥100 removed'] },
   { edit: { path: ['limits', 'requestsPerMinute'], value: 90 }, is: ['limits: requests per minute 60 → 90'] },

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isRecord } from '../lib/json/json.ts';
 import { amountNano, imagePrices, startOfPrice } from './fields.ts';
+import { providerCredential } from './provider-credentials.ts';
 import { CATALOG_SECTIONS, type Config, configSchema } from './schema.ts';
 import { membersOf, unwrapped } from './schema-members.ts';
 import { NOT_SHOWN, showValue } from './shown.ts';
+import { type UseLimitsConfig, useLimits } from './use-limits-schema.ts';
 
 export interface CatalogChange {
   readonly section: (typeof CATALOG_SECTIONS)[number];
@@ -56,8 +58,12 @@ function compare(schema: Schema, before: unknown, after: unknown, place: Place):
     field instanceof z.ZodObject || field instanceof z.ZodRecord
       ? compareMembers(field, before, after, place)
       : field instanceof z.ZodArray
-        ? compareItems(field.element, listOf(before), listOf(after), place)
-        : compareTexts(field, before, after, place);
+        ? isCredential(field.element)
+          ? compareCredentials(field.element, listOf(before).map(partsOf), listOf(after).map(partsOf), place)
+          : compareItems(field.element, listOf(before), listOf(after), place)
+        : isCredential(field)
+          ? compareCredential(field, partsOf(before), partsOf(after), place)
+          : compareTexts(field, before, after, place);
   // If no member differs, an empty section may still differ from an absent one.
   const isAbsentOnce = (before === undefined) !== (after === undefined);
   return changes.length === 0 && isAbsentOnce && place.setting !== null ? [changed(place, before, after)] : changes;
@@ -125,6 +131,54 @@ function compareItems(
     : [{ ...changed(place, before, after), before: was!, after: is! }];
 }
 
+const isCredential = (schema: Schema): boolean => unwrapped(schema)._zod.def === providerCredential._zod.def;
+
+interface CredentialParts {
+  /** The credential without its limits; `undefined`: it is absent. */
+  readonly credential: unknown;
+  readonly limits: UseLimitsConfig | undefined;
+}
+
+function partsOf(value: unknown): CredentialParts {
+  if (!isRecord(value)) return { credential: value, limits: undefined };
+  const { limits, ...reference } = value;
+  const credential = 'isLiteral' in reference ? reference.value : reference;
+  return { credential, limits: limits as UseLimitsConfig | undefined };
+}
+
+function compareCredential(
+  schema: Schema,
+  before: CredentialParts,
+  after: CredentialParts,
+  place: Place,
+): CatalogChange[] {
+  return [
+    ...compareTexts(schema, before.credential, after.credential, place),
+    ...compareLimits(before, after, { ...place, setting: below(place.setting, 'limits', false) }),
+  ];
+}
+
+/** Compares a list of credentials, and the limits of each that the list has afterwards: by its reference, or else its number. */
+function compareCredentials(
+  schema: Schema,
+  before: readonly CredentialParts[],
+  after: readonly CredentialParts[],
+  place: Place,
+): CatalogChange[] {
+  const [old, now] = [before, after].map((items) => items.map(({ credential }) => credential));
+  const limits = after.flatMap((present, index): CatalogChange[] => {
+    const former = before.find(({ credential }) => isDeepStrictEqual(credential, present.credential));
+    const name = textOf(schema, present.credential, place) ?? String(index + 1);
+    const setting = below(below(place.setting, name, true), 'limits', false);
+    return compareLimits(former ?? { credential: undefined, limits: undefined }, present, { ...place, setting });
+  });
+  return [...compareItems(schema, old!, now!, place), ...limits];
+}
+
+function compareLimits({ limits: before }: CredentialParts, { limits: after }: CredentialParts, place: Place) {
+  return before === undefined && after === undefined ? [] : compare(useLimits, before, after, place);
+}
+
 /** Returns items by key. Repeated keys get a number. */
 function keyed(items: readonly (readonly [key: string, item: unknown])[]): Map<string, unknown> {
   const map = new Map<string, unknown>();
@@ -137,7 +191,7 @@ function keyed(items: readonly (readonly [key: string, item: unknown])[]): Map<s
 }
 
 function keyOfItem(schema: Schema, item: unknown): string {
-  if (!isRecord(item) || !(unwrapped(schema) instanceof z.ZodObject)) return String(showValue(schema, item));
+  if (!isRecord(item) || !(unwrapped(schema) instanceof z.ZodObject)) return wordsOfValue(showValue(schema, item));
   return `${String(item.provider)}/${String(item.model)}`;
 }
 
@@ -170,15 +224,14 @@ function tableOf(prices: unknown): Fields {
 
 /** Returns a value as the file spells it; `null` if it is secret. */
 function textOf(schema: Schema, value: unknown, { setting }: Place): string | null {
-  const shown = showValue(schema, value);
-  const text = isRecord(shown) ? wordsOf(shown) : String(shown);
+  const text = wordsOfValue(showValue(schema, value));
   if (text.includes(NOT_SHOWN)) return null;
   if (setting?.endsWith('BasisPoints')) return String(Number(value) / 100).concat(' %');
   return unwrapped(schema)._zod.def === amountNano._zod.def ? '¥'.concat(text) : text;
 }
 
-function wordsOf(shown: Readonly<Record<string, unknown>>): string {
-  return Object.entries(shown).flat().join(' ');
+function wordsOfValue(shown: unknown): string {
+  return isRecord(shown) ? Object.entries(shown).flat().join(' ') : String(shown);
 }
 
 function below(setting: string | null, key: string, isNamed: boolean): string {

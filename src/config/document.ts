@@ -307,6 +307,7 @@ const SECRET_FIELDS: ReadonlySet<unknown> = new Set([
   'headers',
   'password',
   'proxy',
+  'run',
 ]);
 /** Sections with secret fields. A text in place of a section or an entry may be a credential that was put there by mistake. */
 const SECTIONS_WITH_SECRETS: ReadonlySet<unknown> = new Set(['providers', 'oidc', 'mail']);

@@ -289,6 +289,16 @@ export const baseUrl = parsed((value) => {
   return isBareHttp(url) ? withoutTrailing(url.href, '/') : null;
 }, 'an http:// or https:// address without credentials, query or fragment');
 
+/** The address of a provider, without a slash at the end of its path. It may have a query, such as `?api-version=preview`. */
+export const providerUrl = parsed((value) => {
+  const url = URL.parse(value);
+  if (!isHttp(url) || [url.hash, url.username, url.password].some((part) => part !== '')) return null;
+  if ([...url.searchParams.keys()].some((name) => SECRET_PARAMETER.test(name))) return null;
+  return withoutTrailing(url.origin + url.pathname, '/') + url.search;
+}, 'an http:// or https:// address without credentials or fragment; credentials do not belong in its query');
+
+const SECRET_PARAMETER = /key|token|secret|password|credential|sig(nature)?$/i;
+
 /** Whether a URL is HTTP, without credentials, query or fragment. */
 export function isBareHttp(url: URL | null): url is URL {
   return isHttp(url) && [url.search, url.hash, url.username, url.password].every((part) => part === '');

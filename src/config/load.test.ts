@@ -82,7 +82,7 @@ describe('a configuration', () => {
     assert.deepEqual(problemsOf(text), [
       '3: server.port: Expected a port from 0 to 65535; found "80800".',
       '5: billing.timezone: Expected a time zone such as Asia/Shanghai; found "Asia/Shanghia".',
-      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, apiKeys, vendor, auth, timeouts, connections, queue, sharedState, allows, unknownTools, missingUsage, cacheTokens, traceContext, headers, proxy, http2, ca, serves, dialect.',
+      '9: providers.acme.colour: Unknown key. Known keys here: protocol, baseUrl, apiKey, apiKeys, vendor, auth, timeouts, connections, queue, sharedState, allows, unknownTools, missingUsage, cacheTokens, traceContext, headers, forwardHeaders, proxy, http2, ca, serves, dialect, parameters, limits, vendorLimits.',
       '19: models.large.price.output: Expected an amount in yuan such as "4" or "0.30", zero or more, with at most 9 decimals; found "16 yuan".',
       '23: models.large.routes.1.model: This key is required. Expected text.',
       '24: models.large.routes.1.modle: Unknown key. Did you mean "model"?',
@@ -154,7 +154,7 @@ describe('unknown keys', () => {
   it('in one section are reported one by one, each with its line', () => {
     assert.deepEqual(problemsOf('server:\n  hots: a\n  port: 1\n  temperature: 2\n'), [
       '2: server.hots: Unknown key. Did you mean "host"?',
-      '4: server.temperature: Unknown key. Known keys here: host, port, publicUrl, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
+      '4: server.temperature: Unknown key. Known keys here: host, port, publicUrl, metrics, bodyLimit, editBodyLimit, bodyMemory, uploadDisk, protocolNames, messagesContext, cors, callHeaders, sseKeepAlive, keepAlive, drainDelay, shutdownTimeout, uploadIdleTimeout, headerTimeout, clientStallTimeout, connections, connectionsPerAddress, trustedProxies.',
     ]);
   });
 
@@ -194,7 +194,7 @@ describe('values of the wrong kind', () => {
       [
         '[chat]',
         '[chat, embedings]',
-        '15: models.large.operations.1: Expected one of chat, messages, responses, compact, embeddings, rerank, images.generate, images.edit; found "embedings".',
+        '15: models.large.operations.1: Expected one of chat, messages, responses, compact, completions, embeddings, rerank, images.generate, images.edit; found "embedings".',
       ],
       ['[chat]', 'chat', '15: models.large.operations: Expected a list of at least one operation; found "chat".'],
       ['[chat]', '[]', '15: models.large.operations: Expected a list of at least one operation; found an empty list.'],
@@ -486,7 +486,7 @@ describe('base URLs of providers', () => {
 
   it('that are no URL are refused', () => {
     assert.deepEqual(problemsOf(spoilt(['https://api', 'api'])), [
-      '9: providers.acme.baseUrl: Expected an http:// or https:// address without credentials, query or fragment; found "api.acme.example/v1".',
+      '9: providers.acme.baseUrl: Expected an http:// or https:// address without credentials or fragment; credentials do not belong in its query; found "api.acme.example/v1".',
     ]);
   });
 });

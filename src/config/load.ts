@@ -140,7 +140,7 @@ export function parseConfigText(
   problems.push(...invalid.filter((problem) => !reported.has(problem.key)));
   if (result.success) {
     const { data } = result;
-    const sources = { readsFiles: !withoutCredentialFiles, secrets };
+    const sources = { readsFiles: !withoutCredentialFiles, secrets, commands: data.credentialCommands };
     const providers = resolveCredentials(data.providers, sources, (path, message) =>
       problems.push(placed(['providers', ...path], message, document)),
     );

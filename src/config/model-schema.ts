@@ -8,6 +8,7 @@ import {
 } from '../protocols/metering/usage-units.ts';
 import { operationNames } from '../protocols/operations/all.ts';
 import { clientFormNames } from '../protocols/translation/pairs.ts';
+import { attemptKeys } from './attempt-schema.ts';
 import { dialect } from './dialect-schema.ts';
 import {
   amountNano,
@@ -31,6 +32,8 @@ import {
   trueOrFalse,
   wholeNumber,
 } from './fields.ts';
+import { parameters } from './parameters-schema.ts';
+import { useLimits } from './use-limits-schema.ts';
 
 /** This file has the schema of the sections `models` and `plans` of `faregate.yaml`. */
 
@@ -136,6 +139,9 @@ const cost = pricesOverTime(unitPrices);
 /** Price of a model for the accounts of a group. */
 export const groupPrice = cost;
 
+/** The name of the model in responses. */
+const showModel = oneOf(['provider', 'asked']);
+
 const route = section({
   provider: name.describe('The provider that serves the model.'),
   model: name.describe('Name of the model at the provider.'),
@@ -151,6 +157,11 @@ const route = section({
   dialect: dialect
     .optional()
     .describe('How translated requests are written for this model. Replaces keys of the provider.'),
+  parameters: parameters
+    .optional()
+    .describe('Changes of the request bodies for this model. A field here replaces that of the provider.'),
+  showModel: showModel.optional().describe('Replaces `showModel` of the model for this route.'),
+  limits: useLimits.optional().describe('Limits of the calls over this route, in addition to those of the provider.'),
   cost: cost
     .optional()
     .describe(
@@ -191,9 +202,15 @@ export const model = section({
       'Whether the model reasons without showing it, so that it generates more than clients see. Default: derived from reported usage.',
     ),
   onClientAbort: onClientAbort.optional().describe('Overrides `billing.onClientAbort` for this model.'),
+  ...attemptKeys,
   affinity: oneOf(['session', 'off'])
     .default('session')
     .describe('Whether all calls of a session use the same route and credential, to reuse the cache of the provider.'),
+  showModel: showModel
+    .optional()
+    .describe(
+      'Name of the model in responses: that of the provider, or the one that the client asked for. Default: `provider`.',
+    ),
   listed: trueOrFalse.default(true).describe('Whether the model is in the catalog and accepts calls.'),
   operations: listOf('at least one operation', oneOf(operationNames), 1).describe('Operations that the model serves.'),
   innerModels: named('model names', text)

@@ -1,3 +1,4 @@
+import { dialectYaml } from './dialect-yaml.ts';
 import { notesOf, type Preset } from './presets.ts';
 import { CATALOG_HEAD, catalogPlace } from './template.ts';
 
@@ -34,7 +35,7 @@ ${notesOf(preset)
 }
 
 function settingsOf({ providers, keyVariable }: Preset): string {
-  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => [
+  const settings = providers.flatMap(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows, dialect }) => [
     `  ${name}:`,
     `    protocol: ${protocol}`,
     `    baseUrl: ${baseUrl}`,
@@ -47,6 +48,12 @@ function settingsOf({ providers, keyVariable }: Preset): string {
     ...(allows === undefined
       ? []
       : ["    # Tools of this vendor's own.", '    allows:', ...allows.map((part) => `      - ${part}`)]),
+    ...(dialect === undefined
+      ? []
+      : [
+          '    # How translated requests are written. Only routes with "translate" need it.',
+          `    ${dialectYaml(dialect)}`,
+        ]),
   ]);
   const { name: first } = providers[0]!;
   return `providers:

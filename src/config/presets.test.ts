@@ -35,7 +35,8 @@ describe('the presets of vendors', () => {
           ['served-as'],
           { isStream: false, contentType: 'application/json' },
         );
-        const sent = authorization === undefined ? headers['x-api-key'] : `authorization: ${authorization}`;
+        const keyHeader = headers['x-api-key'] ?? headers['api-key'];
+        const sent = authorization === undefined ? keyHeader : `authorization: ${authorization}`;
         assert.equal(sent, authorization === undefined ? 'a-key' : `${credentialHeader(provider)} a-key`);
         assert.equal(headers['x-api-key'] === undefined, credentialHeader(provider) !== 'x-api-key');
         const speaksMessages = provider.protocol === 'messages';

@@ -1,5 +1,7 @@
 import { type ProtocolName, protocolOf } from '../protocols/all.ts';
 import type { OperationName } from '../protocols/operations/all.ts';
+import type { DialectConfig } from './dialect-schema.ts';
+import { dialectOfPreset } from './vendor-dialects.ts';
 
 /** A provider in a preset, which `faregate init --provider` writes to a configuration file. */
 
@@ -9,10 +11,12 @@ export interface PresetProvider {
   readonly baseUrl: string;
   /** Prefix of the vendor's version and beta headers. */
   readonly vendor?: string;
-  readonly auth?: 'bearer' | 'x-api-key';
+  readonly auth?: 'bearer' | 'x-api-key' | 'api-key';
   /** Set for self-hosted servers, some versions of which report no usage. */
   readonly missingUsage?: 'estimate';
   readonly allows?: readonly string[];
+  /** How translated requests are written for the vendor. Without `translate` at a route, nothing reads it. */
+  readonly dialect?: DialectConfig;
 }
 
 export interface Preset {
@@ -29,6 +33,8 @@ export interface Preset {
   readonly priceFileNames: readonly string[];
   /** Address for accounts of the vendor's other region. `priceFileNames` is set if that region has other names. */
   readonly otherRegion?: { readonly baseUrl: string; readonly priceFileNames?: readonly string[] };
+  /** End of the host names of its addresses, if each account or region has one of its own. */
+  readonly hostEnd?: string;
   /** Notes for the operator; each one is a sentence. */
   readonly notes?: readonly string[];
   /** Where the vendor documents the addresses. */
@@ -44,10 +50,12 @@ const OWN_SERVER = 'A server without authentication accepts any text as its key.
 interface Vendor
   extends Omit<Preset, 'providers' | 'keyVariable' | 'priceFileNames' | 'readOn'>,
     Partial<Pick<Preset, 'keyVariable' | 'priceFileNames'>>,
+    Partial<Pick<Preset, 'readOn'>>,
     Pick<PresetProvider, 'missingUsage' | 'allows'> {
   /** Base URL for the chat protocol. Each protocol has one of its own. */
   readonly chat?: string;
   readonly messages?: string;
+  readonly chatAuth?: PresetProvider['auth'];
   readonly messagesAuth?: PresetProvider['auth'];
 }
 
@@ -173,6 +181,54 @@ const VENDORS: readonly Vendor[] = [
     source: 'https://console.groq.com/docs/openai',
   },
   {
+    name: 'azure',
+    title: 'Azure OpenAI, the v1 address',
+    chat: 'https://YOUR-RESOURCE.openai.azure.com/openai/v1',
+    chatAuth: 'api-key',
+    hostEnd: '.openai.azure.com',
+    keyVariable: 'AZURE_OPENAI_API_KEY',
+    lacks: ['rerank'],
+    notes: [
+      'Replace YOUR-RESOURCE with the name of the resource.',
+      'The model of a route is the name of the deployment.',
+      'For preview features, add ?api-version=preview to the address.',
+      'With a token of Microsoft Entra ID, set auth: bearer, and apiKey: { command: NAME } (docs/providers.md).',
+    ],
+    source: 'https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle',
+    readOn: '2026-11-30',
+  },
+  {
+    name: 'bedrock',
+    title: 'Amazon Bedrock, the compatible address',
+    chat: 'https://bedrock-mantle.us-east-1.api.aws/v1',
+    hostEnd: '.api.aws',
+    lacks: ['completions', 'embeddings', 'rerank', 'images.generate', 'images.edit'],
+    notes: [
+      'Replace us-east-1 with your region.',
+      'The older address https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1 serves chat only.',
+      'Short-term API keys last 12 hours at most: set apiKey: { command: NAME } (docs/providers.md).',
+    ],
+    source:
+      'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions-mantle.html, and https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html for the keys',
+    readOn: '2026-11-30',
+  },
+  {
+    name: 'vertex',
+    title: 'Google Vertex AI, the compatible address',
+    chat: 'https://us-central1-aiplatform.googleapis.com/v1/projects/YOUR-PROJECT/locations/us-central1/endpoints/openapi',
+    hostEnd: '-aiplatform.googleapis.com',
+    keyVariable: 'VERTEX_ACCESS_TOKEN',
+    priceFileNames: ['vertex_ai'],
+    lacks: ['completions', 'responses', 'compact', 'embeddings', 'rerank', 'images.generate', 'images.edit'],
+    notes: [
+      'Replace YOUR-PROJECT, and us-central1 with your location.',
+      'Models have the prefix of their publisher, such as google/gemini-2.5-pro.',
+      'Access tokens last an hour: set apiKey: { command: NAME } (docs/providers.md).',
+    ],
+    source: 'https://cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/auth-and-credentials',
+    readOn: '2026-11-30',
+  },
+  {
     name: 'openrouter',
     title: 'OpenRouter',
     chat: 'https://openrouter.ai/api/v1',
@@ -213,12 +269,18 @@ const VENDORS: readonly Vendor[] = [
 
 export const presets: readonly Preset[] = VENDORS.map(presetOf);
 
-function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ...vendor }: Vendor): Preset {
+function presetOf({ chat, chatAuth, messages, messagesAuth: auth, missingUsage, allows, ...vendor }: Vendor): Preset {
   const { name } = vendor;
   const usage = missingUsage && { missingUsage };
   const providers: PresetProvider[] = [];
-  if (chat !== undefined)
-    providers.push({ name, protocol: 'chat', baseUrl: chat, ...usage, ...(allows && { allows }) });
+  const dialectOf = (protocol: ProtocolName): Pick<PresetProvider, 'dialect'> => {
+    const dialect = dialectOfPreset(name, protocol);
+    return dialect === null ? {} : { dialect };
+  };
+  if (chat !== undefined) {
+    const about = { ...(chatAuth && { auth: chatAuth }), ...usage, ...(allows && { allows }), ...dialectOf('chat') };
+    providers.push({ name, protocol: 'chat', baseUrl: chat, ...about });
+  }
   if (messages !== undefined) {
     // For addresses that expect Anthropic's version and beta headers.
     const likeAnthropic = {
@@ -227,7 +289,8 @@ function presetOf({ chat, messages, messagesAuth: auth, missingUsage, allows, ..
       vendor: 'anthropic',
       ...(auth && { auth }),
     } as const;
-    providers.push({ name: chat === undefined ? name : `${name}-messages`, ...likeAnthropic, ...usage });
+    const own = chat === undefined ? name : `${name}-messages`;
+    providers.push({ name: own, ...likeAnthropic, ...usage, ...dialectOf('messages') });
   }
   const defaults = { keyVariable: `${name.toUpperCase()}_API_KEY`, priceFileNames: [name], readOn: READ_ON };
   return { ...defaults, ...vendor, providers };
@@ -244,7 +307,8 @@ export const findPreset = (name: string): Preset | null => presets.find((preset)
 export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: readonly string[] } | null {
   const { host } = new URL(baseUrl);
   for (const preset of presets) {
-    const { providers, otherRegion, priceFileNames } = preset;
+    const { providers, otherRegion, priceFileNames, hostEnd } = preset;
+    if (hostEnd !== undefined && host.endsWith(hostEnd)) return { preset, priceFileNames };
     if (providers.some((each) => new URL(each.baseUrl).host === host)) return { preset, priceFileNames };
     if (otherRegion !== undefined && new URL(otherRegion.baseUrl).host === host)
       return { preset, priceFileNames: otherRegion.priceFileNames ?? priceFileNames };
@@ -254,5 +318,5 @@ export function presetAt(baseUrl: string): { preset: Preset; priceFileNames: rea
 
 /** Returns the header for the credential, without the credential itself. */
 export function credentialHeader({ protocol, auth = protocolOf(protocol).providerAuth }: PresetProvider): string {
-  return auth === 'bearer' ? 'authorization: Bearer' : 'x-api-key';
+  return auth === 'bearer' ? 'authorization: Bearer' : auth;
 }

@@ -7,6 +7,7 @@ import { CERTIFICATE, CERTIFICATE_KEY } from '../../test/support/certificate.ts'
 import { ConfigError, type Environment, parseConfig } from './load.ts';
 import { credentialsOf, type OpenedSecrets, secretsUsedBy } from './provider-credentials.ts';
 import type { ProviderConfig } from './schema.ts';
+import { NOT_SHOWN, showConfig } from './shown.ts';
 
 const text = (fields: string, baseUrl = 'https://api.acme.example/v1', protocol = 'chat'): string =>
   `providers:\n  acme:\n    protocol: ${protocol}\n    baseUrl: ${baseUrl}\n    apiKey: acme-key\n    ${fields}\n`;
@@ -302,8 +303,20 @@ describe('the credentials of a provider', () => {
       '5: providers.acme.apiKey.secret: Expected the name of a sealed secret: up to 64 letters, digits and . _ -; found a value that is not shown here.',
     ]);
     assert.deepEqual(keyProblems('apiKey: { secret: canary, file: canary }'), [
-      '5: providers.acme.apiKey.file: Unknown key. Known keys here: secret.',
+      '5: providers.acme.apiKey.file: Unknown key. Known keys here: secret, limits.',
     ]);
+  });
+
+  it('keep what identifies them if they have limits, and resolve as others', () => {
+    const limited = (reference: string): string => `{ ${reference}, limits: { requestsPerMinute: 9 } }`;
+    const keys = [limited('secret: acme-1'), limited('value: "${S}"')].join(', ');
+    const limits = { requestsPerMinute: 9 };
+    assert.deepEqual(readKeys(`apiKeys: [${keys}]`, { S: 'text-key-1' }, SECRETS), [
+      { name: 'apiKeys.0', value: 'sealed-key-1', file: null, limited: { id: 'secret:acme-1', limits } },
+      { name: 'apiKeys.1', value: 'text-key-1', file: null, limited: { id: 'apiKeys.1', limits } },
+    ]);
+    const { providers } = parseConfig(provider(`apiKeys: [${keys}]`), 'f.yaml', { S: 'text-key-1' });
+    assert.deepEqual([...secretsUsedBy(providers)], [['acme-1', ['acme']]]);
   });
 
   it('need no secrets for commands that call no provider', () => {
@@ -331,5 +344,205 @@ describe('the credentials of a provider', () => {
     };
     assert.deepEqual([...secretsUsedBy(raw)], [['a', ['one', 'two']]]);
     for (const other of [undefined, 'text', []]) assert.equal(secretsUsedBy(other).size, 0);
+  });
+});
+
+describe('headers of clients that a provider gets', () => {
+  it('are exact names, in any case', () => {
+    const names = [
+      'X-OpenCode-Session',
+      'x-title',
+      'user-agent',
+      'anthropic-beta',
+      'openai-organization',
+      'x-keyboard',
+    ];
+    assert.deepEqual(read(`forwardHeaders: [${names.join(', ')}]`).forwardHeaders, names);
+  });
+
+  for (const [reason, ...names] of [
+    ['The gateway itself answers repeats.', 'Idempotency-Key'],
+    [
+      'It describes the body or the response, so the gateway sets it.',
+      'content-type',
+      'Accept',
+      'accept-encoding',
+      'range',
+      'if-none-match',
+    ],
+    [
+      'It belongs to the connection of the client.',
+      'host',
+      'connection',
+      'te',
+      'transfer-encoding',
+      'proxy-authorization',
+      'sec-fetch-site',
+    ],
+    [
+      'It carries a credential of the client.',
+      'authorization',
+      'cookie',
+      'x-api-key',
+      'api-key',
+      'X-Goog-Api-Key',
+      'x-amz-security-token',
+      'x-auth-request-email',
+      'apikey',
+    ],
+    [
+      'It tells where the client is.',
+      'x-forwarded-for',
+      'Forwarded',
+      'via',
+      'x-real-ip',
+      'cf-connecting-ip',
+      'true-client-ip',
+    ],
+    ['It belongs to the gateway.', 'x-faregate-tags', 'x-request-id', 'request-id'],
+    ['Set "traceContext: pass" instead.', 'traceparent', 'baggage'],
+  ] as const) {
+    it(`are never ${names.join(', ')}`, () => {
+      for (const name of names) {
+        const expected = `forwardHeaders.0: This header cannot be forwarded. ${reason}`;
+        assert.deepEqual(problems(`forwardHeaders: [${name}]`), [expected]);
+      }
+    });
+  }
+
+  it('are not repeated, and no patterns', () => {
+    const exact = 'Expected the exact name of a header, of letters, digits and hyphens. Patterns are not possible.';
+    assert.deepEqual(problems('forwardHeaders: [x-a, X-A, "x-*", "x a", "x-b:"]'), [
+      'forwardHeaders.1: This header is already in this list.',
+      `forwardHeaders.2: ${exact}`,
+      `forwardHeaders.3: ${exact}`,
+      `forwardHeaders.4: ${exact}`,
+    ]);
+  });
+});
+
+describe('credentials of commands', () => {
+  const COMMAND = 'credentialCommands: { vertex: { run: [print-token, --now], every: 20m } }\n';
+
+  it('name a command of the configuration file, which is never shown', () => {
+    const config = parseConfig(`${COMMAND}${text('').replace('acme-key', '{ command: vertex }')}`, 'f.yaml', {});
+    const [credential] = credentialsOf(config.providers.acme!);
+    const runs = { run: ['print-token', '--now'], every: 1_200_000, renewBefore: 300_000, timeout: 30_000 };
+    assert.deepEqual(credential, { name: 'apiKey', value: '', file: null, command: { name: 'vertex', runs } });
+    const { providers, credentialCommands } = showConfig(config) as Record<string, Record<string, object>>;
+    assert.deepEqual(Object(providers!.acme).apiKey, { command: 'vertex' });
+    assert.deepEqual(Object(credentialCommands!.vertex).run, [NOT_SHOWN, NOT_SHOWN]);
+  });
+
+  it('are refused if there is no such command, without showing a command', () => {
+    const refusal = (file: string): string => {
+      try {
+        parseConfig(file, 'f.yaml', {});
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return 'accepted';
+    };
+    const unknown = refusal(`${COMMAND}${text('').replace('acme-key', '{ command: canary }')}`);
+    assert.match(unknown, /acme\.apiKey\.command: There is no command of this name/);
+    assert.doesNotMatch(unknown, /canary/);
+    const listed = refusal('credentialCommands: { vertex: { run: canary } }');
+    assert.match(listed, /Expected a list of a program and its arguments/);
+    assert.doesNotMatch(listed, /canary/);
+  });
+});
+
+describe('the address of a provider', () => {
+  it('may have a query, but no credential in it', () => {
+    assert.equal(
+      read('', {}, 'https://a.example/v1/?api-version=preview').baseUrl,
+      'https://a.example/v1?api-version=preview',
+    );
+    assert.match(problems('', 'https://a.example/v1?api_key=x').join(), /credentials do not belong in its query/);
+    assert.match(problems('', 'https://a.example/v1/chat/completions?a=b').join(), /Remove \/chat\/completions/);
+  });
+});
+
+describe('parameters of a provider', () => {
+  it('are JSON values, exactly as they are written', () => {
+    const fields = `parameters:
+      set: { temperature: 1.0, seed: 12345678901234567890, a: text, b: '"1"', c: [x, 2], d: { e: true, f: "null" } }
+      default: { max_tokens: 4096 }
+      remove: [logit_bias, reasoning.summary]
+      max: { max_tokens: 8192, top_p: 0.95 }`;
+    assert.deepEqual(read(fields).parameters, {
+      set: {
+        temperature: '1.0',
+        seed: '12345678901234567890',
+        a: '"text"',
+        b: '"1"',
+        c: '["x",2]',
+        d: '{"e":true,"f":null}',
+      },
+      default: { max_tokens: '4096' },
+      remove: ['logit_bias', 'reasoning.summary'],
+      max: { max_tokens: '8192', top_p: '0.95' },
+    });
+  });
+
+  for (const [parameters, ...expected] of [
+    ['set: { model: x }', 'set.model: "model" cannot be changed here. The "model" of the route sets it.'],
+    [
+      'remove: [Stream_Options]',
+      'remove.0: "Stream_Options" cannot be changed here. The gateway sets it, because calls are charged by the reported usage.',
+    ],
+    [
+      'set: { max_tokens: 9 }',
+      'set.max_tokens: "max_tokens" cannot be changed here. A limit of the output can only have a "default" and a "max": callers pay for what they asked for at most.',
+    ],
+    ['default: { max_tokens: many }', 'default.max_tokens: Expected a whole number of tokens above zero.'],
+    ['set: { store: yes please }', 'set.store: Expected true or false.'],
+    [
+      'set: { options: { list: [{ n: 2 }] } }',
+      'set.options: "n" cannot be changed here. It decides what the call contains or costs, so only the client can set it.',
+    ],
+    [
+      'set: { options: \'{"tools":[]}\' }',
+      'set.options: "tools" cannot be changed here. It decides what the call contains or costs, so only the client can set it.',
+    ],
+    [
+      'default: { previous_response_id: r }',
+      'default.previous_response_id: "previous_response_id" cannot be changed here. It refers to state at the provider. The gateway has checked whose it is.',
+    ],
+    [
+      'set: { service_tier: flex }',
+      'set.service_tier: "service_tier" cannot be changed here. It decides the price, so it can only be removed.',
+    ],
+    ['set: { a: 1 }, remove: [A]', 'remove.0: "set" already concerns "a".'],
+    ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: "set" already concerns "a.b".'],
+    [
+      'set: { "a b": 1 }',
+      'set.a b: Expected the name of a field such as temperature, or a path such as reasoning.effort.',
+    ],
+    ['set: { a: .5 }', 'set.a: Expected a number in the form of JSON, such as 0.7; found ".5".'],
+    [
+      'max: { a: high }',
+      'max.a: Expected a number of zero or more in the form of JSON, such as 4096 or 0.7; found "high".',
+    ],
+  ] as const) {
+    it(`refuses ${parameters}`, () => {
+      const found = problems(`parameters: { ${parameters} }`);
+      assert.deepEqual(
+        found,
+        expected.map((each) => `parameters.${each}`),
+      );
+    });
+  }
+
+  it('are checked at routes, too', () => {
+    const models = `models:
+  m:
+    operations: [chat]
+    price: { input: "1", output: "1" }
+    routes: [{ provider: acme, model: m, parameters: { set: { n: 1 } } }]`;
+    assert.throws(
+      () => parseConfig(`${text('')}\n${models}`, 'f.yaml', {}),
+      /routes\.0\.parameters\.set\.n: "n" cannot/,
+    );
   });
 });

@@ -71,6 +71,8 @@ const PROVIDER_DEFAULTS = {
   connections: 1024,
   queue: { length: 1024, wait: 10_000 },
   headers: {},
+  forwardHeaders: [],
+  vendorLimits: 'ignore',
   proxy: '',
   http2: false,
   sharedState: 'own',
@@ -148,6 +150,7 @@ describe('configSchema', () => {
       branding: {},
       console: { pricing: false },
       oidc: {},
+      credentialCommands: {},
       people: { sessionIdle: 7 * 86_400_000, sessionMax: 30 * 86_400_000 },
       notices: {
         planPercents: [80, 100],

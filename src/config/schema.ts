@@ -1,14 +1,11 @@
 import type { z } from 'zod';
-import { byProtocol, type ProtocolName, protocolNames } from '../protocols/all.ts';
-import { operationNames } from '../protocols/operations/all.ts';
-import { dialect } from './dialect-schema.ts';
+import { fallbackKeys } from './attempt-schema.ts';
+import { credentialCommand } from './credential-commands.ts';
 import {
   addressRange,
-  allowedPart,
   amountNano,
   baseUrl,
   certificates,
-  corsOrigins,
   databaseUrl,
   durationMs,
   durationOrZeroMs,
@@ -16,17 +13,13 @@ import {
   keptDayMs,
   keptOrZeroMs,
   keptWeekMs,
-  listenAddress,
   listOf,
   longDurationMs,
-  protocolNames as mountedNames,
   name,
   named,
   oneOf,
   password,
   port,
-  proxyUrl,
-  publicUrl,
   ratio,
   section,
   sender,
@@ -36,13 +29,13 @@ import {
   timezone,
   trueOrFalse,
   wholeNumber,
-  wireName,
 } from './fields.ts';
 import { logo } from './logo.ts';
 import { groupPrice, model, onClientAbort, plan } from './model-schema.ts';
 import { oidcProvider } from './oidc.ts';
 import { priceSource } from './price-source-schema.ts';
-import { CREDENTIALS_MAX, providerCredential } from './provider-credentials.ts';
+import { provider } from './provider-schema.ts';
+import { server } from './server-schema.ts';
 
 export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig } from './model-schema.ts';
 
@@ -50,75 +43,6 @@ export type { CostConfig, PricesOfDayConfig, RunPricesConfig, UnitPricesConfig }
  * This file has the schema of the configuration. Parsed values have units: money in nano-yuan, time in milliseconds, sizes in bytes.
  * `rules.ts` has rules between values. Every option has a description, from which `docs/configuration-reference.md` is generated.
  */
-
-const MOUNT_TEXTS: Readonly<Record<ProtocolName, string>> = {
-  chat: 'Names of the chat protocol in headers and the catalog. The catalog uses only the first name.',
-  messages: 'Names of the messages protocol in paths, headers and the catalog. The catalog uses only the first name.',
-};
-
-const server = section({
-  host: text.default('127.0.0.1').describe('Address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
-  port: port.default(8080).describe('Port to listen on. 0 picks a free port.'),
-  publicUrl: publicUrl
-    .optional()
-    .describe('Public address of the gateway, for links and cookies. Default: the address of each request.'),
-  metrics: listenAddress
-    .optional()
-    .describe('Address that serves `/metrics` and the health endpoints without a token. Default: none.'),
-  bodyLimit: sizeBytes.default(64 * 2 ** 20).describe('Largest JSON request body, after decompression.'),
-  editBodyLimit: sizeBytes.default(805 * 2 ** 20).describe('Largest upload for an image edit.'),
-  bodyMemory: sizeBytes
-    .optional()
-    .describe(
-      'Memory for all request bodies together. Unsent responses may use three quarters of it. Default: a quarter of the available memory.',
-    ),
-  uploadDisk: sizeBytes
-    .optional()
-    .describe('Disk space for all uploads together. Default: half of the free space, at most 8 GiB.'),
-  protocolNames: section(
-    byProtocol(({ name: protocol, defaultMounts }) =>
-      mountedNames.default([...defaultMounts]).describe(MOUNT_TEXTS[protocol]),
-    ),
-  ).prefault({}),
-  messagesContext: oneOf(['coding', 'balance'])
-    .default('coding')
-    .describe(
-      'Whether calls to `/NAME/v1/messages`, where NAME is a name of the messages protocol, use the Coding Plan or the balance.',
-    ),
-  cors: section({
-    origins: corsOrigins
-      .default([])
-      .describe('Origins of web pages that may call the gateway from a browser. `*` allows every page.'),
-  }).prefault({}),
-  callHeaders: trueOrFalse
-    .default(true)
-    .describe('Whether responses include `x-faregate-*` headers with the charge and the remaining balance or quota.'),
-  sseKeepAlive: durationMs
-    .optional()
-    .describe('Sends a comment on a stream that was silent for this long. Default: never.'),
-  drainDelay: durationOrZeroMs
-    .default(5_000)
-    .describe('How long the node keeps serving after SIGTERM while `/readyz` returns 503. SIGINT skips this delay.'),
-  shutdownTimeout: durationOrZeroMs
-    .default(30_000)
-    .describe('How long calls in flight may continue after the drain delay.'),
-  uploadIdleTimeout: durationMs.default(30_000).describe('How long an upload may make no progress.'),
-  headerTimeout: durationMs.default(60_000).describe('How long a client may take to send the headers of a request.'),
-  clientStallTimeout: durationMs
-    .default(300_000)
-    .describe(
-      'How long a client may leave a response unread. The time shrinks with the number of unread bytes, down to one thirtieth.',
-    ),
-  connections: wholeNumber(1, 1_000_000)
-    .default(20_000)
-    .describe('Maximum number of client connections. Further connections are closed at once.'),
-  connectionsPerAddress: wholeNumber(1, 1_000_000)
-    .optional()
-    .describe('Maximum number of connections from one address. Default: half of `connections`.'),
-  trustedProxies: listOf('addresses or ranges such as 10.0.0.0/8', addressRange)
-    .default([])
-    .describe('Reverse proxies whose `X-Forwarded-For` header is trusted.'),
-});
 
 /** Maximum number of partitions; `db/partitions.ts` has the same limit. */
 const PARTITIONS_MAX = 100;
@@ -280,75 +204,6 @@ const idempotency = section({
   accountLimit: sizeBytes.default(64 * 2 ** 20).describe('Maximum size of all stored responses of an account.'),
 });
 
-/** A provider. It has either `apiKey` or `apiKeys` (`rules.ts`). */
-const provider = section({
-  protocol: oneOf(protocolNames).describe('API that the provider implements.'),
-  baseUrl: baseUrl.describe("Base URL, as for the vendor's own SDK."),
-  apiKey: providerCredential
-    .optional()
-    .describe('Credential, `{ file: PATH }`, or `{ secret: NAME }` for a sealed secret. Secret.'),
-  apiKeys: listOf('at least one credential', providerCredential, 1)
-    .refine((keys) => keys.length <= CREDENTIALS_MAX, { error: `a list of at most ${CREDENTIALS_MAX} credentials` })
-    .optional()
-    .describe('Several credentials of one account at the vendor, used in rotation, in place of `apiKey`. Secret.'),
-  vendor: wireName
-    .optional()
-    .describe('Prefix of the version and beta headers that the provider expects, such as `anthropic`.'),
-  auth: oneOf(['bearer', 'x-api-key'])
-    .optional()
-    .describe('Header for the credential. Default: `bearer` for chat, `x-api-key` for messages.'),
-  timeouts: section({
-    connect: durationMs.default(10_000).describe('Timeout for connecting.'),
-    firstByte: durationMs.default(600_000).describe('Timeout for the first byte of a response.'),
-    idle: durationMs.default(300_000).describe('Timeout between two bytes of a stream.'),
-  }).prefault({}),
-  connections: wholeNumber(1, 100_000)
-    .default(1024)
-    .describe('Maximum number of calls in flight. With HTTP/1.1, each uses a connection of its own.'),
-  queue: section({
-    length: wholeNumber(0, 100_000).default(1024).describe('Calls that may wait for a connection.'),
-    wait: durationMs.default(10_000).describe('Longest wait of a call in the queue.'),
-  }).prefault({}),
-  sharedState: oneOf(['own', 'pass'])
-    .default('own')
-    .describe(
-      'Who may refer to state that the provider keeps: `own`, the account whose responses contained it; `pass`, every account.',
-    ),
-  allows: listOf('names such as tools.x_search or tools.openrouter:*', allowedPart)
-    .default([])
-    .describe('Unknown tools and tool fields that may be sent to the provider, by the names in the error message.'),
-  unknownTools: oneOf(['refuse', 'pass'])
-    .default('refuse')
-    .describe('Whether unknown tools and tool fields that `allows` does not list are refused or passed on.'),
-  missingUsage: oneOf(['refuse', 'estimate'])
-    .default('refuse')
-    .describe(
-      'What to do with a non-streaming response whose usage is missing or implausible. Streams are always estimated; compactions and images are always refused.',
-    ),
-  cacheTokens: oneOf(['auto', 'excluded'])
-    .default('auto')
-    .describe(
-      'Whether the input that a chat provider reports excludes cached tokens. `auto` derives it from the reported figures.',
-    ),
-  traceContext: oneOf(['off', 'pass'])
-    .default('off')
-    .describe('Whether the provider receives the W3C trace context (`traceparent`, `tracestate`) of calls.'),
-  headers: named('header names', headerValue)
-    .default({})
-    .describe('Headers of every request to the provider. They may be secret.'),
-  proxy: proxyUrl.default('').describe('HTTP proxy that tunnels connections to the provider. Empty: none.'),
-  http2: trueOrFalse.default(false).describe('Offers HTTP/2 to the provider.'),
-  ca: certificates
-    .optional()
-    .describe('Certificate authorities to trust for the provider, in place of the default ones.'),
-  serves: listOf('at least one operation', oneOf(operationNames), 1)
-    .optional()
-    .describe(
-      'Operations that the provider serves. Default: all of its protocol. Others need a route with `translate`.',
-    ),
-  dialect: dialect.optional().describe('How translated requests are written for the provider (`docs/translation.md`).'),
-});
-
 const minute = (who: string) => ({
   requestsPerMinute: wholeNumber(1, 1_000_000_000).optional().describe(`Requests per minute of each account ${who}.`),
   tokensPerMinute: wholeNumber(1, 1_000_000_000).optional().describe(`Tokens per minute of each account ${who}.`),
@@ -369,6 +224,10 @@ const group = section({
   priceFactorBasisPoints: wholeNumber(0, 100_000)
     .default(10_000)
     .describe('Share of the price that accounts without a price factor of their own pay; 8000 is 80 %.'),
+  ...fallbackKeys,
+  fallbacks: fallbackKeys.fallbacks.describe(
+    'Models that serve calls of these accounts, in this order, if no route of the requested model does and it has no `fallbacks`.',
+  ),
   prices: named('model names', groupPrice)
     .default({})
     .describe('Prices that replace those of the models, with the keys of `price`.'),
@@ -414,6 +273,8 @@ export const configSchema = section(
     /** OpenID providers for signing in (`docs/openid-connect.md`). */
     oidc: named('OpenID provider names', oidcProvider).default({}),
     tracing: tracing.optional(),
+    /** `docs/providers.md` */
+    credentialCommands: named('command names', credentialCommand).default({}),
     providers: named('provider names', provider).default({}),
     models: named('model names', model).default({}),
     plans: named('plan names', plan).default({}),

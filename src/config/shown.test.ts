@@ -15,7 +15,7 @@ providers:
   acme:
     protocol: chat
     baseUrl: https://api.acme.example/v1
-    apiKeys: [${CANARY}-4, ${CANARY}-5]
+    apiKeys: [${CANARY}-4, ${CANARY}-5, { value: ${CANARY}-9, limits: { requestsPerMinute: 60 } }]
     headers: { X-Title: ${CANARY}-6, Authorization: ${CANARY}-7 }
     proxy: http://someone:${CANARY}-8@proxy.example:3128
     auth: x-api-key
@@ -45,7 +45,10 @@ describe('showConfig', () => {
     assert.doesNotMatch(shown, new RegExp(CANARY));
     assert.match(shown, /"url":"postgres:\/\/db\.example:5432\/name\?sslmode=require&\(not shown\)"/);
     assert.match(shown, /"proxy":"http:\/\/proxy\.example:3128\/"/);
-    assert.match(shown, /"apiKeys":\["\(not shown\)","\(not shown\)"\],.*"headers":\{"X-Title":"\(not shown\)"/);
+    assert.match(
+      shown,
+      /"apiKeys":\["\(not shown\)","\(not shown\)",{"value":"\(not shown\)","limits":{"requestsPerMinute":60}}\],.*"headers":\{"X-Title":"\(not shown\)"/,
+    );
   });
 
   for (const url of [

@@ -26,6 +26,7 @@ import {
   percentage,
   priceFactor,
   protocolNames,
+  providerUrl,
   proxyUrl,
   publicUrl,
   sender,
@@ -39,9 +40,11 @@ import {
 } from './fields.ts';
 import { logo, showLogo } from './logo.ts';
 import { issuerUrl, scope } from './oidc.ts';
+import { jsonValue } from './parameters-schema.ts';
 import { type ConfiguredCredential, providerCredential } from './provider-credentials.ts';
 import { type Config, configSchema } from './schema.ts';
 import { formatDayRange, formatDuration, formatSize } from './units.ts';
+import { useLimits } from './use-limits-schema.ts';
 
 export const NOT_SHOWN = '(not shown)';
 
@@ -61,8 +64,10 @@ const SHOWN_FIELDS: readonly (readonly [field: z.ZodType, show: (value: any) => 
     corsOrigins,
     exchangeRate,
     issuerUrl,
+    jsonValue,
     percentage,
     protocolNames,
+    providerUrl,
     publicUrl,
     scope,
     supportAddress,
@@ -123,10 +128,13 @@ function asItIs(value: Shown): Shown {
   return value;
 }
 
-/** Shows a credential: the path of its file or the name of its sealed secret, which are not secret. */
+/** Shows a credential: the path of its file, or the name of its command or sealed secret, which are not secret, and its limits. */
 function showCredential(credential: ConfiguredCredential): Shown {
   if (typeof credential === 'string') return NOT_SHOWN;
-  return 'file' in credential ? { file: credential.file } : { secret: credential.secret };
+  const limits = credential.limits === undefined ? {} : { limits: showValue(useLimits, credential.limits) };
+  if ('isLiteral' in credential) return { value: NOT_SHOWN, ...limits };
+  if ('command' in credential) return { command: credential.command, ...limits };
+  return 'file' in credential ? { file: credential.file, ...limits } : { secret: credential.secret, ...limits };
 }
 
 type Prices = bigint | { readonly [name: string]: Prices };

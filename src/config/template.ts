@@ -50,6 +50,8 @@ const NODE = `server:
   #callHeaders: true
   # Sends a comment on a stream that was silent for this long. Default: never.
   # sseKeepAlive: 15s
+  # Opens streams of an operation whose provider is silent, for models without keepAlive: docs/routing.md.
+  # keepAlive: { messages: { before: 30s } }
 
   # After SIGTERM the node keeps serving for this long while /readyz returns 503, so that load balancers notice. SIGINT
   # or a second signal skips the delay.

@@ -173,6 +173,8 @@ function operationsByMode(entry: Entry, protocols: readonly string[]): readonly 
   switch (entry.mode) {
     case 'responses':
       return ['responses'];
+    case 'completion':
+      return ['completions'];
     case 'embedding':
       return ['embeddings'];
     case 'rerank':
