@@ -1,23 +1,25 @@
-import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
+import { budgetIdsOfCall } from '../accounting/accounts/caller-budget-ids.ts';
+import { CALLER_ROWS_A_DAY_MAX } from '../accounting/reservations/limits/caller-budgets.ts';
 import {
   type Admission,
   factsText,
   type GroupLimits,
   type ReachedRate,
   type Refusal,
+  type RefusedCaller,
   type ReservationRequest,
 } from '../accounting/reservations/reservation.ts';
 import type { Reservations } from '../accounting/reservations/reservations.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
-import { GatewayError, type GatewayErrorOptions } from '../errors/gateway-error.ts';
+import { GatewayError, type GatewayErrorOptions, quoted } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Catalog } from '../providers/catalog/catalog.ts';
+import type { Catalog, Model } from '../providers/catalog/catalog.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import type { Call } from './call.ts';
 import type { PricingSide } from './call-pricing.ts';
 import type { EndpointPolicy } from './call-request.ts';
 import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
-import { requestedOutput } from './reservation-estimate.ts';
+import { type EstimatedInput, requestedOutput } from './reservation-estimate.ts';
 import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
@@ -123,7 +125,7 @@ function reservationRequest(call: Call): ReservationRequest {
     modelAliases: model.aliases,
     isKeyLimited: principal.isKeyLimited,
     memberId: principal.memberId,
-    budgetIds: principal.modelBudgets === null || isOnPlan ? null : budgetIdsOf(principal.modelBudgets, model),
+    budgetIds: isOnPlan ? null : budgetIdsOfCall(call),
     isRateLimited: principal.isRateLimited,
     groupLimits: limitsOfGroup(catalog),
     groupFactorBasisPoints,
@@ -133,7 +135,8 @@ function reservationRequest(call: Call): ReservationRequest {
     plan: isOnPlan
       ? {
           inputBytes: input.sizeBytes,
-          outputTokensRequested: requestedOutput(input, model) ?? 0,
+          outputTokensRequested:
+            call.asks === null ? (requestedOutput(input, model) ?? 0) : mostRequested(call.asks, model),
           tokens: reservation.tokens,
           innerModels: inner.map((each) => each.model.id),
         }
@@ -153,6 +156,10 @@ function reservationRequest(call: Call): ReservationRequest {
   };
 }
 
+function mostRequested(asks: readonly EstimatedInput[], model: Model): number {
+  return Math.max(...asks.map((asked) => requestedOutput(asked, model) ?? 0));
+}
+
 const requestSide = ({ fromMs, reservation, groupFactorBasisPoints }: PricingSide) => ({
   fromMs,
   amountNano: reservation.amountNano,
@@ -163,10 +170,12 @@ const requestSide = ({ fromMs, reservation, groupFactorBasisPoints }: PricingSid
 type Refused = Pick<PrecheckRequest, 'policy' | 'settings'>;
 
 function refusalError(refusal: Refusal, refused: Refused, nowMs: number): GatewayError {
-  const { kind, isPaymentRequired, param } = refusal;
+  const { kind, isPaymentRequired, param, budgetCaller } = refusal;
   return new GatewayError(kind, {
     ...(isPaymentRequired && { status: refused.policy.moneyStatus }),
     ...(param !== undefined && { param }),
+    // Logs and records of refusals do not contain end users (`docs/callers.md`).
+    ...(budgetCaller?.kind === 'endUser' && { recordedMessage: errorCatalogue[kind].message }),
     ...whenToRetry(refusal, refused, nowMs),
   });
 }
@@ -189,12 +198,21 @@ function whenToRetry(refusal: Refusal, refused: Refused, nowMs: number): Gateway
   };
 }
 
-/** Returns the message of a refusal, which names the model if its own budget is used up. */
-function messageOf({ kind, budgetModel }: Refusal): string {
+/** Returns the message of a refusal, which names the model, the end user or the tag whose own budget is used up. */
+function messageOf({ kind, budgetModel, budgetCaller }: Refusal): string {
   const { message } = errorCatalogue[kind];
+  if (budgetCaller !== undefined) return callerMessage(message, budgetCaller);
   if (budgetModel === undefined) return message;
   return message.replace(' spending limit', () => ` spending limit for the model ${budgetModel}`);
 }
+
+function callerMessage(message: string, { kind, value, isShared }: RefusedCaller): string {
+  const name = `The ${kind === 'tag' ? 'tag' : 'end user'} "${quoted(value)}"`;
+  const named = message.replace('This end user or tag', () => name);
+  return isShared ? `${named} ${SHARED}` : named;
+}
+
+const SHARED = `It shares this limit with others that were new today, beyond the first ${CALLER_ROWS_A_DAY_MAX}.`;
 
 /** A limit per minute soon resets, so clients can wait. Its error type therefore differs from that of an exhausted quota. */
 function minuteReached(rate: ReachedRate, retryAtMs: number, refused: Refused, nowMs: number): GatewayErrorOptions {
@@ -220,6 +238,9 @@ const SPENDING_KINDS: ReadonlySet<Refusal['kind']> = new Set([
   'memberMonthlySpendLimitReached',
   'memberWeeklySpendLimitReached',
   'memberSpendLimitReached',
+  'callerMonthlySpendLimitReached',
+  'callerWeeklySpendLimitReached',
+  'callerSpendLimitReached',
 ]);
 
 const HELD = 'Calls in flight have reserved part of this limit. Try again when one of them has ended.';

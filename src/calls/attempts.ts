@@ -1,8 +1,11 @@
 import type { AttemptFailure, CallAttempt } from '../accounting/calls/call-outcome.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Route } from '../providers/catalog/catalog.ts';
 import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import { toWords } from '../providers/upstream/provider-words.ts';
 import { connectionWords } from './failure-words.ts';
+import type { CredentialRotation } from './relay/failover.ts';
+import type { Settings } from './settings.ts';
 
 /** The attempts of a call, as its record lists them. Calls without a failed attempt have none. */
 
@@ -14,6 +17,43 @@ export const NO_ATTEMPTS: readonly CallAttempt[] = [];
 export function withAttempt(attempts: readonly CallAttempt[], attempt: Omit<CallAttempt, 'no'>): CallAttempt[] {
   const no = (attempts.at(-1)?.no ?? 0) + 1;
   return [...attempts.slice(0, ATTEMPTS_MAX - 1), { no, ...attempt }];
+}
+
+interface MadeAttempt {
+  readonly route: Pick<Route, 'providerId' | 'providerModel'>;
+  readonly rotation: Pick<CredentialRotation, 'currentName' | 'sentAtMs'>;
+  readonly startedAtMs: number;
+  readonly settings: Pick<Settings, 'providers'>;
+}
+
+/** @param error `null`: the provider answered */
+export function madeAttempt(
+  { route, rotation, startedAtMs, settings }: MadeAttempt,
+  error: UpstreamFailure | GatewayError | null,
+  endedAtMs: number,
+): Omit<CallAttempt, 'no'> {
+  const { providerId: provider, providerModel: model } = route;
+  const { currentName: credential, sentAtMs } = rotation;
+  const { texts } = settings.providers.get(provider).hidden;
+  return {
+    provider,
+    model,
+    ...(credential !== null && { credential }),
+    startedMs: sentAtMs - startedAtMs,
+    durationMs: endedAtMs - sentAtMs,
+    ...(error !== null && failedAttempt(error, texts)),
+  };
+}
+
+/**
+ * Marks the last attempt as lost: it failed, but might have run.
+ * @param costAtMostNano what it can have cost the operator; `null`: unknown
+ */
+export function lostAttempt(attempts: readonly CallAttempt[], costAtMostNano: bigint | null): readonly CallAttempt[] {
+  const last = attempts.at(-1);
+  if (last === undefined) return attempts;
+  const cost = costAtMostNano === null ? {} : { costAtMostNano: costAtMostNano.toString() };
+  return attempts.with(-1, { ...last, isLost: true, ...cost });
 }
 
 type FailedAttempt = Pick<CallAttempt, 'failure' | 'status' | 'words' | 'isPrivate'>;

@@ -46,6 +46,7 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
       isKeyLimited: more.isKeyLimited ?? false,
       memberId: null,
       modelBudgets: null,
+      callerBudgets: null,
     },
     input: {
       isStream: false,
@@ -66,7 +67,10 @@ function recordOf({ context = 'balance', end = {}, ...more }: Case) {
     failedRoutes: [],
     caller: null,
     attempts: more.attempts ?? [],
+    costedCredential: null,
     translation: null,
+    fallback: null,
+    fallbackTerms: null,
     isTokenLimited,
     priceFactorBasisPoints,
   } as unknown as Call;

@@ -1,4 +1,4 @@
-import { budgetIdsOf } from '../accounting/accounts/budget-ids.ts';
+import { budgetIdsOfCall } from '../accounting/accounts/caller-budget-ids.ts';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { RecordedCaller } from '../accounting/accounts/recording.ts';
 import type { CallAttempt, CallOutcome, FailedRoute } from '../accounting/calls/call-outcome.ts';
@@ -9,14 +9,17 @@ import { atPriceFactor } from '../accounting/pricing/price-factor.ts';
 import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import type { StoredClaim } from '../accounting/repeats/stored-response-store.ts';
 import type { Claim } from '../accounting/repeats/stored-responses.ts';
+import type { Remaining } from '../accounting/reservations/reservation.ts';
 import type { MadeState, SettlementRecord } from '../accounting/settlement/settlement-record.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { totalTokens, type UsageFacts } from '../protocols/metering/usage-facts.ts';
 import type { CallInput } from '../protocols/operations/operation.ts';
+import type { FallbackTerms } from '../providers/catalog/attempt-terms.ts';
 import type { Model, Route } from '../providers/catalog/catalog.ts';
 import type { CallPricing } from './call-pricing.ts';
 import type { CallReport, CallSession, EndpointPolicy } from './call-request.ts';
-import { chargeHeaders } from './relay/call-headers.ts';
+import type { Fallback } from './fallback.ts';
+import { chargeHeaders, modelHeader } from './relay/call-headers.ts';
 import type { TranslatedInput } from './translated-input.ts';
 
 export interface CallEnd {
@@ -36,7 +39,10 @@ export interface CallEnd {
 
 interface CallAtEnd {
   readonly policy: Pick<EndpointPolicy, 'context' | 'operation'>;
-  readonly principal: Pick<Principal, 'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets'>;
+  readonly principal: Pick<
+    Principal,
+    'accountId' | 'keyId' | 'groupId' | 'isKeyLimited' | 'memberId' | 'modelBudgets' | 'callerBudgets'
+  >;
   readonly input: Pick<CallInput, 'model' | 'isStream' | 'choices' | 'demand'>;
   readonly report: Pick<CallReport, 'clientRequestId'>;
   readonly claim: Claim | null;
@@ -44,11 +50,16 @@ interface CallAtEnd {
   readonly callId: string;
   readonly startedAtMs: number;
   readonly model: Model;
+  readonly reservedModel: Model;
+  readonly fallback: Fallback | null;
+  readonly fallbackTerms: FallbackTerms | null;
   readonly routes: readonly Route[];
   readonly route: Route;
   readonly failedRoutes: readonly FailedRoute[];
   readonly attempts: readonly CallAttempt[];
   readonly session: CallSession | null;
+  /** Identifies the credential; `null`: its cost is not limited. */
+  readonly costedCredential: string | null;
   readonly translation: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'> | null;
   readonly pricing: Omit<CallPricing, 'estimate' | 'groupFactorBasisPoints'>;
   readonly priceFactorBasisPoints: number;
@@ -105,12 +116,15 @@ export function settlementRecord(call: CallAtEnd, end: CallEnd, endedAtMs: numbe
 }
 
 function keyUse(
-  { principal: { isKeyLimited, memberId, modelBudgets }, model }: CallAtEnd,
+  call: CallAtEnd,
   isOnPlan: boolean,
   counts: boolean,
   chargeNano: bigint | null,
 ): SettlementRecord['key'] {
-  const budgetIds = modelBudgets === null || isOnPlan ? null : budgetIdsOf(modelBudgets, model);
+  const { isKeyLimited, memberId } = call.principal;
+  const budgetIds = isOnPlan
+    ? null
+    : budgetIdsOfCall({ principal: call.principal, model: call.reservedModel, caller: call.caller });
   if (!isKeyLimited && memberId === null && budgetIds === null) return null;
   return {
     counts,
@@ -153,22 +167,32 @@ function costOf(
     prices,
     basis: chargeBasis(policy.operation, prices),
     ofInner({ model: { routes } }) {
-      const found = routes[policy.operation.protocol.name].find((each) => each.providerId === providerId)?.cost;
+      const all = Object.values(routes).flat();
+      const found = all.find((each) => each.providerId === providerId)?.cost;
       return found === undefined ? null : priceInForce(found, startedAtMs).prices;
     },
   };
 }
 
 function notesOf(call: CallAtEnd, charge: CallCharge | null, doubted: UsageFacts['doubted']): CallOutcome['notes'] {
-  const notes = withTranslation(call, charge === null ? undefined : chargeNotesOf(call, charge, doubted));
-  const { session, routes, attempts } = call;
-  if (session === null && attempts.length === 0) return notes;
+  const notes = withFallback(
+    call,
+    withTranslation(call, charge === null ? undefined : chargeNotesOf(call, charge, doubted)),
+  );
+  const { session, routes, attempts, costedCredential } = call;
+  if (session === null && attempts.length === 0 && costedCredential === null) return notes;
   const { providerId: provider, providerModel: model } = routes[0]!;
   return {
     ...notes,
     ...(session !== null && { session: { source: session.source, provider, model } }),
     ...(attempts.length > 0 && { attempts }),
+    ...(costedCredential !== null && charge !== null && { credential: costedCredential }),
   };
+}
+
+function withFallback({ fallback }: CallAtEnd, notes: CallOutcome['notes']): CallOutcome['notes'] {
+  if (fallback === null) return notes;
+  return { ...notes, fallback: { asked: fallback.asked.id, reason: fallback.reason } };
 }
 
 /** Maximum number of names in a record, and their maximum length: clients choose names of members. */
@@ -196,8 +220,9 @@ function chargeNotesOf(
 
 /** Keeps the call id and the charge as headers; other headers of the call are not valid in a repeated response. */
 function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigint | null): StoredClaim {
-  const { callId, startedAtMs, policy } = call;
-  const callHeaders = chargeHeaders(callId, shownCharge(policy, chargeNano));
+  const { callId, startedAtMs, policy, model, fallbackTerms } = call;
+  const ofCharge = chargeHeaders(callId, shownCharge(policy, chargeNano));
+  const callHeaders = fallbackTerms === null ? ofCharge : { ...ofCharge, ...modelHeader(model) };
   const { held, keptForMs } = call.claim!;
   return { ...held, head: { ...head, callHeaders }, body, billedCallId: callId, startedAtMs, keptForMs };
 }
@@ -205,4 +230,12 @@ function kept(call: CallAtEnd, { head, body }: StoredResponse, chargeNano: bigin
 function made({ model, route }: CallAtEnd, keys: readonly string[], tokens: number | null, atMs: number): MadeState {
   const state = { keys, model: model.id, providerId: route.providerId, atMs };
   return tokens === null ? state : { ...state, totalTokens: tokens };
+}
+
+/** If a failed call on a plan does not count, its slot is free again. */
+export function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
+  if (before !== null && 'calls' in before) {
+    return counts ? before : { calls: before.calls + 1, windows: [] };
+  }
+  return availableNano === null ? before : { availableNano };
 }

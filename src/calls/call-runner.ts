@@ -2,39 +2,45 @@ import type { Settlement } from '../accounting/settlement/settlement.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { RequestBody } from '../protocols/operations/operation.ts';
-import { withoutCarriers } from '../protocols/translation/without-carriers.ts';
+import type { RetryTerms } from '../providers/catalog/attempt-terms.ts';
 import type { Route } from '../providers/catalog/catalog.ts';
+import type { CountedCall } from '../providers/limits/limited-use.ts';
+import type { RouteLimits } from '../providers/limits/provider-limits.ts';
 import { withoutDrained } from '../providers/routing/choose.ts';
 import type { DrainedRoutes } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
-import type { UpstreamRequest } from '../providers/upstream/exchange.ts';
-import { upstreamHeaders } from '../providers/upstream/headers.ts';
 import type { CallAdmission } from './admission.ts';
+import { releaseBodies } from './body-memory.ts';
 import { Call } from './call.ts';
 import type { CallRequest } from './call-request.ts';
-import { type CallTrace, type OpenAttempt, traceHeaders } from './call-trace.ts';
+import type { CallTrace, OpenAttempt } from './call-trace.ts';
+import type { Fallbacks } from './fallbacks.ts';
 import { noHealthyRoute, type Preparation } from './preparation.ts';
+import { credentialLimits, endCounted, routesUsedUp } from './relay/call-limits.ts';
+import { startKeepAlive, withStatus } from './relay/early-opening.ts';
 import {
   CredentialRotation,
   countsDespiteFailure,
   decisiveFailure,
   failureDetails,
   isOfAccount,
-  isSignatureRefusal,
   mayHaveRun,
-  mayTryAnother,
   reportFailure,
   toResponse,
 } from './relay/failover.ts';
+import { RouteQueue } from './relay/further-attempts.ts';
 import { relayJson } from './relay/relay-json.ts';
 import { type RelayDependencies, relayStream } from './relay/relay-stream.ts';
 import { translatedError } from './relay/translated-error.ts';
+import { type Attempt, upstreamRequest } from './relay/upstream-request.ts';
+import { hasParameters, type Rewriter, type RewrittenInput } from './rewritten-input.ts';
 import type { Settings } from './settings.ts';
-import { isTranslationRefusal, type Translate, type TranslatedInput, translateFor } from './translated-input.ts';
+import { isCovered } from './translated-estimate.ts';
+import { isTranslationRefusal, type TranslatedInput, type Translator } from './translated-input.ts';
 
 interface CallRunnerDependencies extends RelayDependencies {
   readonly preparation: Preparation;
+  readonly fallbacks: Fallbacks;
   readonly admission: CallAdmission;
   readonly settlement: Pick<Settlement, 'canTakeCalls' | 'end'>;
   /** Called after each call, so that the admission queue can admit the account's next call. */
@@ -42,7 +48,8 @@ interface CallRunnerDependencies extends RelayDependencies {
   readonly health: RouteHealth;
   readonly drained: DrainedRoutes;
   readonly logger: Logger;
-  readonly translate: Translate;
+  readonly translator: Translator;
+  readonly rewriter: Rewriter;
 }
 
 export class CallRunner {
@@ -59,32 +66,102 @@ export class CallRunner {
   async run(request: CallRequest): Promise<void> {
     const { preparation, admission, settlement, clock } = this.#dependencies;
     const call = new Call(request, this.#dependencies);
-    const preparing = preparation.prepare(call);
-    if (preparing !== undefined) await preparing;
-    if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
-    const { trace } = call.report;
-    const admittingAtMs = trace === null ? 0 : clock.nowMs();
-    await admission.admit(call);
-    if (trace !== null) trace.admission = { startedAtMs: admittingAtMs, endedAtMs: clock.nowMs() };
+    const { client } = call;
+    // What every call does is in one function: each further asynchronous one costs two promises.
     try {
-      await this.#relayOverRoutes(call);
-    } catch (error) {
-      const response = await this.#fail(call, error);
-      if (!call.client.hasBegun) throw response;
+      let closed: GatewayError | null = null;
+      try {
+        const preparing = preparation.prepare(call);
+        if (preparing !== undefined) await preparing;
+      } catch (error) {
+        closed = await this.#prepareFallback(call, error);
+      }
+      if (!settlement.canTakeCalls) throw new GatewayError('journalUnwritable');
+      const { trace } = call.report;
+      const admittingAtMs = trace === null ? 0 : clock.nowMs();
+      try {
+        await admission.admit(call);
+      } catch (error) {
+        await this.#admitFallback(call, closed, error);
+      }
+      if (trace !== null) trace.admission = { startedAtMs: admittingAtMs, endedAtMs: clock.nowMs() };
+      call.keepAlive = startKeepAlive(call);
+      try {
+        await this.#relayOverRoutes(call);
+      } catch (failed) {
+        const failure = await this.#relayOverFallbacks(call, failed);
+        if (failure === null) return;
+        const response = await this.#fail(call, failure);
+        if (!client.hasBegun) throw response;
+        if (!client.hasEnded && !client.isGone)
+          client.endWithError(withStatus(response, call.policy.operation), call.requestId);
+      }
+    } finally {
+      call.keepAlive?.stop();
+      releaseBodies(call);
+    }
+  }
+
+  /** Prepares a fallback of a model that cannot serve the call. Returns why it cannot. @throws the error if there is no fallback */
+  async #prepareFallback(call: Call, error: unknown): Promise<GatewayError> {
+    if (!(error instanceof GatewayError) || !(await this.#dependencies.fallbacks.next(call, error))) throw error;
+    return error;
+  }
+
+  /**
+   * Admits the next fallback if the plan does not include the one that was refused. The client has not asked for that, so without another one
+   * it gets the failure of its own model.
+   * @param closed why a fallback serves the call; `null`: the requested model does
+   */
+  async #admitFallback(call: Call, closed: GatewayError | null, refused: unknown): Promise<void> {
+    const { admission, fallbacks } = this.#dependencies;
+    for (let error = refused; ; ) {
+      if (closed === null || !isNotInPlan(error)) throw error;
+      if (!(await fallbacks.next(call, closed))) throw closed;
+      try {
+        await admission.admit(call);
+        return;
+      } catch (again) {
+        error = again;
+      }
+    }
+  }
+
+  /**
+   * Relays a failed call over its fallbacks. Returns `null` if one of them served it, or else the failure of the requested model, or a later
+   * one if a call might have run.
+   */
+  async #relayOverFallbacks(call: Call, failed: unknown): Promise<CallFailure | null> {
+    const { fallbacks } = this.#dependencies;
+    const { client } = call;
+    let first: CallFailure | null = null;
+    for (let error = failed; ; ) {
+      const failure = { error, response: responseOf(call, error) };
+      const isOver = call.isEnded || client.isCommitted || client.isGone;
+      if (isOver || !(await fallbacks.next(call, error))) {
+        return first === null || call.hasLost || mayHaveRun(error) ? failure : first;
+      }
+      first ??= failure;
+      try {
+        await this.#relayOverRoutes(call);
+        return null;
+      } catch (again) {
+        error = again;
+      }
     }
   }
 
   /** Releases the reservation of a failed call that has not ended yet. Returns the error for the client. */
-  async #fail(call: Call, error: unknown): Promise<GatewayError> {
+  async #fail(call: Call, { error, response }: CallFailure): Promise<GatewayError> {
     const { logger } = this.#dependencies;
     const { callId } = call;
-    const response =
-      call.translation === null ? toResponse(error) : translatedError(toResponse(error), call.policy.operation);
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
     if (!call.isEnded) {
-      await call.release(response, mayHaveRun(error), countsDespiteFailure(error)).catch((failed: unknown) => {
-        logger.error({ err: failed, callId }, 'failed to record the end of a failed call');
-      });
+      await call
+        .release(response, call.hasLost || mayHaveRun(error), countsDespiteFailure(error))
+        .catch((failed: unknown) => {
+          logger.error({ err: failed, callId }, 'failed to record the end of a failed call');
+        });
     }
     return response;
   }
@@ -94,52 +171,82 @@ export class CallRunner {
     const { callId, routes, signerId, client, principal, settings } = call;
     const failures: unknown[] = [];
     let isSkipped = false;
+    let freeAtMs: number | null = null;
     const open = cooldownLast(this.#undrainedRoutes(call), settings, clock);
     const drainedOfSigner =
       signerId === null ? [] : routes.filter((each) => each.providerId === signerId && !open.includes(each));
-    const candidates = drainedOfSigner.length === 0 ? open : [...open, ...drainedOfSigner];
-    for (let i = 0; i < candidates.length; i++) {
-      const route = candidates[i]!;
-      if (i >= open.length && !isSignatureRefusal(failures.at(-1))) break;
+    const queue = new RouteQueue(open, drainedOfSigner, retryTermsOf(call));
+    for (let route = queue.next(null); route !== null; route = queue.next(failures.at(-1))) {
       // If the client has left before the provider is called, the call fails, so that nothing is charged.
       if (client.isGone) throw new GatewayError('malformedHttp');
+      const limits = settings.limits === null ? null : settings.limits.ofRoute(route.id);
       let translation: TranslatedInput | null = null;
       if (route.translation !== undefined) {
         translation = await this.#translation(call, route);
         // The protocol of the provider cannot express the request.
         if (translation === null) continue;
       }
-      const permit = health.enter(route.id, principal.accountId);
+      const isRewritten = route.parameters !== undefined && hasParameters(route, call.clientInput);
+      const rewriting = isRewritten ? await this.#rewriting(call, route) : null;
+      const usedUpUntilMs =
+        limits === null
+          ? null
+          : limits.usedUpUntilMs(settings.providers.get(route.providerId).credentials, clock.nowMs());
+      if (usedUpUntilMs !== null) freeAtMs = Math.min(freeAtMs ?? usedUpUntilMs, usedUpUntilMs);
+      const permit = usedUpUntilMs === null ? health.enter(route.id, principal.accountId) : null;
       if (permit === null) {
+        if (translation !== call.firstTranslation) translation?.release();
+        if (rewriting !== call.firstRewriting) rewriting?.release();
         isSkipped = true;
         continue;
       }
-      call.beginAttempt(route, permit, failures.length === 0 ? null : toResponse(failures.at(-1)), translation);
+      const failure = call.lastFailure === null ? null : toResponse(call.lastFailure);
+      call.beginAttempt(route, permit, failure, translation, rewriting);
+      const counted = limits === null ? null : limits.begin(call.input.inputTokensEstimate, clock.nowMs());
       try {
-        await this.#relayWithCredentials(call, i < candidates.length - 1);
+        await this.#relayWithCredentials(call, queue, limits, counted ?? NOT_COUNTED);
         return;
       } catch (error) {
         reportFailure(permit, error);
         failures.push(error);
-        if (call.isEnded || client.hasBegun || !mayTryAnother(error)) break;
-        logger.info({ callId, ...failureDetails(route, error) }, 'a route did not accept the call');
+        call.lastFailure = error;
+        if (call.isEnded || client.isCommitted) break;
+        const next = queue.after(route, error);
+        if (next === 'over') break;
+        if (next === 'lost') call.attemptLost();
+        logger.info({ callId, ...failureDetails(route, error) }, NOT_SERVED[next]);
       } finally {
         permit.ended();
+        if (counted !== null) endCounted(call, counted, clock.nowMs());
       }
     }
     const failure = decisiveFailure(failures, isSkipped);
+    if (failure === null && freeAtMs !== null) throw routesUsedUp(freeAtMs, clock.nowMs(), settings);
     throw failure ?? noHealthyRoute({ routes, accountId: principal.accountId, settings }, health, clock.nowMs());
   }
 
-  /** Returns the request for a route that needs a translation; `null` if its protocol cannot express the request. */
+  /**
+   * Returns the request for a route that needs a translation; `null` if its protocol cannot express the request, or if the call reserved
+   * less than it asks for.
+   */
   async #translation(call: Call, route: Route): Promise<TranslatedInput | null> {
     if (call.firstTranslation?.route === route) return call.firstTranslation;
+    const { translator, logger } = this.#dependencies;
     try {
-      return await translateFor(call, route, this.#dependencies.translate);
+      const translation = await translator.translate(call, route);
+      if (isCovered(translation.input, call.pricing, call.model)) return translation;
+      translation.release();
+      logger.info({ callId: call.callId, provider: route.providerId }, 'a translated request exceeds the reservation');
+      return null;
     } catch (error) {
       if (!isTranslationRefusal(error)) throw error;
       return null;
     }
+  }
+
+  async #rewriting(call: Call, route: Route): Promise<RewrittenInput> {
+    if (call.firstRewriting?.route === route) return call.firstRewriting;
+    return this.#dependencies.rewriter.rewrite(call, route);
   }
 
   /** Omits routes that were drained while the call waited for admission, unless all were. */
@@ -148,15 +255,30 @@ export class CallRunner {
     return open.length > 0 ? open : routes;
   }
 
-  async #relayWithCredentials(call: Call, hasAlternative: boolean): Promise<void> {
+  async #relayWithCredentials(
+    call: Call,
+    queue: RouteQueue,
+    limits: RouteLimits | null,
+    counted: readonly CountedCall[],
+  ): Promise<void> {
     const { clock, logger } = this.#dependencies;
     const { callId, client, settings, report, session, route } = call;
     const { credentials } = settings.providers.get(route.providerId);
-    const rotation = new CredentialRotation(credentials, route.providerModel, session?.key ?? null, clock);
+    if (credentials.hasCommands) await credentials.available();
+    const ofCredentials = limits === null ? null : credentialLimits(limits, call.input);
+    const rotation = new CredentialRotation(
+      credentials,
+      route.providerModel,
+      session?.key ?? null,
+      clock,
+      ofCredentials,
+    );
     call.rotation = rotation;
     for (;;) {
       try {
-        const attempt = { credential: rotation.current, hasAlternative };
+        const { firstByteMs } = queue;
+        const isRefusal = queue.refusalsOf(call);
+        const attempt = { credential: rotation.current, isRefusal, firstByteMs };
         await (report.trace === null ? this.#relay(call, attempt, null) : this.#traced(call, attempt, report.trace));
         rotation.accepted();
         return;
@@ -168,7 +290,8 @@ export class CallRunner {
           const refused = { callId, provider: route.providerId, credential: rotation.currentName, status, words };
           logger.warn(refused, ACCOUNT_REFUSED);
         }
-        rotation.next(error, !call.isEnded && !client.hasBegun && !client.isGone);
+        rotation.next(error, !call.isEnded && !client.isCommitted && !client.isGone);
+        for (const { use } of counted) use.repeat(clock.nowMs());
       }
     }
   }
@@ -191,12 +314,23 @@ export class CallRunner {
     }
   }
 
-  #relay(call: Call, { credential, hasAlternative }: Attempt, open: OpenAttempt | null): Promise<void> {
-    const upstream = upstreamRequest(call, credential, open);
+  #relay(call: Call, attempt: Attempt, open: OpenAttempt | null): Promise<void> {
+    const upstream = upstreamRequest(call, attempt, open);
     return call.input.isStream
-      ? relayStream(call, upstream, this.#dependencies, hasAlternative)
+      ? relayStream(call, upstream, this.#dependencies, attempt.isRefusal)
       : relayJson(call, upstream, this.#dependencies);
   }
+}
+
+interface CallFailure {
+  readonly error: unknown;
+  /** The error for the client. */
+  readonly response: GatewayError;
+}
+
+/** The error for the client. The current route decides whether it must be translated. */
+function responseOf({ translation, policy }: Call, error: unknown): GatewayError {
+  return translation === null ? toResponse(error) : translatedError(toResponse(error), policy.operation);
 }
 
 /** Moves routes in cooldown to the end, in the order in which their cooldowns end. */
@@ -208,34 +342,19 @@ function cooldownLast(routes: readonly Route[], { providers }: Settings, clock: 
   return routes.toSorted((one, other) => cooldownUntilMs(one) - cooldownUntilMs(other));
 }
 
-const NO_HEADERS = {};
-
+const NOT_COUNTED: readonly CountedCall[] = [];
 const ACCOUNT_REFUSED = "a provider does not accept the operator's credential or account";
 
-interface Attempt {
-  readonly credential: string;
-  readonly hasAlternative: boolean;
+const NOT_SERVED = {
+  next: 'a route did not accept the call',
+  lost: 'a call that might have run is attempted again',
+} as const;
+
+/** Images are attempted again only if the model says so: they cost most. */
+function retryTermsOf({ model: { retry }, policy }: Call): RetryTerms | null {
+  return retry !== null && (retry.includesImages || !policy.operation.isAlwaysAwaited) ? retry : null;
 }
 
-function upstreamRequest(call: Call, credential: string, open: OpenAttempt | null): UpstreamRequest {
-  const { input, principal, settings, report, operation, route, translation } = call;
-  const { upstreamPath } = operation;
-  const provider = settings.providers.get(route.providerId);
-  const mountedNames = settings.config.server.protocolNames[operation.protocol.name];
-  // Version and beta headers of a client mean nothing in another protocol.
-  const clientHeaders = translation === null ? call.requestHeaders : NO_HEADERS;
-  const body = input.toProvider(route.providerModel);
-  const trace = provider.passesTraceContext ? { ...traceHeaders(report, open) } : undefined;
-  return {
-    provider,
-    account: principal,
-    path: upstreamPath,
-    headers: upstreamHeaders(provider, credential, clientHeaders, mountedNames, input, trace),
-    body: translation === null && settings.catalog.isTranslated ? withoutCarriersIn(body) : body,
-  };
-}
-
-/** Reasoning of a translated call means nothing to a provider that speaks the client's protocol. */
-function withoutCarriersIn(body: RequestBody): RequestBody {
-  return Buffer.isBuffer(body) ? withoutCarriers(body) : body;
+function isNotInPlan(error: unknown): boolean {
+  return error instanceof GatewayError && error.kind === 'modelNotInPackage';
 }

@@ -4,7 +4,7 @@ import type { SettlementRecord } from '../accounting/settlement/settlement-recor
 import { GatewayError } from '../errors/gateway-error.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { chat } from '../protocols/operations/chat.ts';
-import type { Route } from '../providers/catalog/catalog.ts';
+import type { Model, Route } from '../providers/catalog/catalog.ts';
 import { Call } from './call.ts';
 import type { CallEnd } from './call-end.ts';
 import type { CallPricing } from './call-pricing.ts';
@@ -32,7 +32,14 @@ function admittedCall(fails: boolean) {
     client: { setHeaders: () => undefined },
     input: { isStream: false },
     policy: { context: 'balance', operation: chat },
-    principal: { accountId: 'acct', keyId: 'key', isKeyLimited: false, memberId: null, modelBudgets: null },
+    principal: {
+      accountId: 'acct',
+      keyId: 'key',
+      isKeyLimited: false,
+      memberId: null,
+      modelBudgets: null,
+      callerBudgets: null,
+    },
     report: { trace: null, clientRequestId: null, outcome: null },
   } as unknown as CallRequest;
   const call = new Call(request, {
@@ -50,23 +57,24 @@ function admittedCall(fails: boolean) {
   call.startedAtMs = 0;
   call.routes = [route];
   call.pricing = { price: { rule: 'base', prices: {} }, basis: 'tokens', inner: [] } as unknown as CallPricing;
-  Object.defineProperty(call, 'model', {
-    get() {
-      if (leftToFail-- > 0) throw new Error('no record can be created');
-      return { id: 'model' };
-    },
-  });
+  call.model = { id: 'model', fallbacks: null } as Model;
   call.admitted(
     { isAdmitted: true, remaining: null, rates: null, budgets: [], priceFactorBasisPoints: 10_000, side: 0 },
     0,
   );
+  Object.defineProperty(call, 'model', {
+    get() {
+      if (leftToFail-- > 0) throw new Error('no record can be created');
+      return { id: 'model', fallbacks: null };
+    },
+  });
   const permit = {
     began: () => undefined,
     succeeded: () => undefined,
     failed: () => undefined,
     ended: () => undefined,
   };
-  call.beginAttempt(route, permit, null, null);
+  call.beginAttempt(route, permit, null, null, null);
   return { call, settled };
 }
 

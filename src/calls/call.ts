@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../accounting/accounts/principals.ts';
 import type { RecordedCaller } from '../accounting/accounts/recording.ts';
 import { type CallAttempt, callIdOf, type FailedRoute } from '../accounting/calls/call-outcome.ts';
-import type { StoredResponse } from '../accounting/repeats/stored-response.ts';
 import { type Claim, ClaimLostError } from '../accounting/repeats/stored-responses.ts';
 import type { Admitted, Remaining } from '../accounting/reservations/reservation.ts';
 import type { Settlement } from '../accounting/settlement/settlement.ts';
@@ -10,18 +9,26 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { CallInput, Operation } from '../protocols/operations/operation.ts';
+import type { FallbackTerms } from '../providers/catalog/attempt-terms.ts';
 import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { RoutePermit } from '../providers/routing/health.ts';
 import { UpstreamFailure } from '../providers/upstream/failure.ts';
 import type { AllowedModel } from './allowed-models.ts';
-import { failedAttempt, NO_ATTEMPTS, withAttempt } from './attempts.ts';
-import { type CallEnd, settlementRecord, shownCharge } from './call-end.ts';
+import { costAtMostNano } from './attempt-cost.ts';
+import { lostAttempt, madeAttempt, NO_ATTEMPTS, withAttempt } from './attempts.ts';
+import { type CallEnd, remainingAfter, settlementRecord, shownCharge } from './call-end.ts';
 import type { CallPricing, PricingSide } from './call-pricing.ts';
 import type { CallReport, CallRequest, CallSession, EndpointPolicy } from './call-request.ts';
-import { budgetHeaders, callHeaders, rateHeaders, translationHeaders } from './relay/call-headers.ts';
+import type { Fallback } from './fallback.ts';
+import { rateHeaders } from './relay/call-headers.ts';
 import type { Client, ShownHeaders } from './relay/client.ts';
 import { type CredentialRotation, reportResult } from './relay/failover.ts';
+import type { KeepAlive } from './relay/keep-alive.ts';
+import { shownHeaders } from './relay/shown-headers.ts';
+import type { EstimatedInput } from './reservation-estimate.ts';
+import type { RewrittenInput } from './rewritten-input.ts';
 import type { Settings } from './settings.ts';
+import { storedFailure } from './stored-failure.ts';
 import type { TranslatedInput } from './translated-input.ts';
 
 interface SettlementDependencies {
@@ -61,6 +68,8 @@ export class Call implements ShownHeaders {
   signerId: string | null = null;
   /** Whether several providers serve the model. If so, signed blocks of the response are recorded. */
   hasSeveralMakers = false;
+  /** Whether the request may contain reasoning of translated calls. */
+  hasCarriers = false;
   /** `null` if the request names no session, or if there is only one route and credential. */
   session: CallSession | null = null;
   /** Other models that the request names, such as a model for a tool. */
@@ -70,22 +79,45 @@ export class Call implements ShownHeaders {
   /** The prices before and after a price change that is near; `null` if none is near. */
   sides: readonly PricingSide[] | null = null;
 
+  /** Set if another model serves the call than the requested one. */
+  fallback: Fallback | null = null;
+  /** Number of fallbacks of the requested model that were considered. */
+  fallbacksTried = 0;
+
   /** The request for the first route that needs a translation; `null`: none does, or it was not translated yet. */
   firstTranslation: TranslatedInput | null = null;
+  /** The request for the first route with parameters; `null`: no route has any. */
+  firstRewriting: RewrittenInput | null = null;
+  /** What the requests ask for that the routes send without a translation; `null`: all send what the client wrote. */
+  asks: readonly EstimatedInput[] | null = null;
 
   // The fields from here on are set by admission and attempts.
+  /** The model at admission, whose limits count the call. */
+  reservedModel!: Model;
+  /** What the call reserved. */
+  held!: CallPricing['reservation'];
+  /** The plan that pays for the call; `null`: the balance does. */
+  planId: string | null = null;
   route!: Route;
-  /** The request as it is sent on the current route: that of the client, or its translation. */
+  /** The request as it is sent on the current route: that of the client, with the parameters of the route, or translated. */
   input: CallInput;
   /** The operation of the provider on the current route. */
   operation: Operation;
   /** The translation for the current route; `null`: the request is sent as it is. */
   translation: TranslatedInput | null = null;
+  /** The request with the parameters of the current route; `null`: it has none. */
+  rewriting: RewrittenInput | null = null;
   readonly failedRoutes: FailedRoute[] = [];
+  /** The failure of the last attempt; `null`: none has failed. */
+  lastFailure: unknown = null;
+  /** Whether a failed attempt might have run, although another one followed. */
+  hasLost = false;
+  /** Comments of a silent stream; `null`: its model has none. */
+  keepAlive: KeepAlive | null = null;
   /** Empty until an attempt fails. */
   attempts: readonly CallAttempt[] = NO_ATTEMPTS;
   /** The credentials of the route. */
-  rotation!: Pick<CredentialRotation, 'currentName' | 'sentAtMs'>;
+  rotation!: Pick<CredentialRotation, 'currentName' | 'sentAtMs' | 'received' | 'ended' | 'costedAs'>;
   #admitted!: Admitted;
   /** An instant of the database's clock. */
   #admittedAtMs = 0;
@@ -118,11 +150,30 @@ export class Call implements ShownHeaders {
   admitted(admission: Admitted, atMs: number): void {
     this.#admitted = admission;
     if (this.sides !== null) this.pricing = this.sides[admission.side]!;
+    this.reservedModel = this.model;
+    this.held = this.pricing.reservation;
+    this.planId = admission.planId ?? null;
     this.#admittedAtMs = atMs;
     this.#remaining = admission.remaining;
     this.route = this.routes[0]!;
     this.client.setHeaders(this);
     this.report.isAdmitted = true;
+  }
+
+  /** The fallbacks of the requested model; `null`: none, or the model is not known yet. */
+  get fallbackTerms(): FallbackTerms | null {
+    return ((this.fallback?.asked ?? this.model) as Model | undefined)?.fallbacks ?? null;
+  }
+
+  /** Whether a fallback of the requested model was not considered yet. */
+  get hasFallbackLeft(): boolean {
+    const terms = this.fallbackTerms;
+    return terms !== null && this.fallbacksTried < terms.models.length;
+  }
+
+  /** Identifies the credential in use; `null`: its cost is not limited. */
+  get costedCredential(): string | null {
+    return (this.rotation as Call['rotation'] | undefined)?.costedAs ?? null;
   }
 
   get priceFactorBasisPoints(): number {
@@ -141,13 +192,15 @@ export class Call implements ShownHeaders {
 
   /**
    * @param failure the error of the previous attempt; `null` for the first one
-   * @param translation the request in the protocol of the provider; `null`: as the client wrote it
+   * @param translation the request in the protocol of the provider; `null`: it is not translated
+   * @param rewriting the request with the parameters of the route; `null`: it has none, or they are in the translation
    */
   beginAttempt(
     route: Route,
     permit: RoutePermit,
     failure: GatewayError | null,
     translation: TranslatedInput | null,
+    rewriting: RewrittenInput | null,
   ): void {
     if (failure !== null) {
       const { providerId, providerModel } = this.route;
@@ -156,9 +209,18 @@ export class Call implements ShownHeaders {
     }
     this.route = route;
     this.#permit = permit;
-    if (translation === null && this.translation === null) return;
-    this.translation = translation;
-    this.input = translation?.input ?? this.clientInput;
+    if (this.translation !== translation) {
+      this.translation?.release();
+      // If its route is tried again, the request is translated again.
+      if (this.translation === this.firstTranslation) this.firstTranslation = null;
+      this.translation = translation;
+    }
+    if (this.rewriting !== rewriting) {
+      this.rewriting?.release();
+      if (this.rewriting === this.firstRewriting) this.firstRewriting = null;
+      this.rewriting = rewriting;
+    }
+    this.input = translation?.input ?? rewriting?.input ?? this.clientInput;
     this.operation = translation?.operation ?? this.policy.operation;
   }
 
@@ -168,20 +230,15 @@ export class Call implements ShownHeaders {
     this.#addAttempt(error, this.#dependencies.clock.nowMs());
   }
 
+  /** Called if another attempt follows although the failed one might have run. */
+  attemptLost(): void {
+    this.hasLost = true;
+    this.attempts = lostAttempt(this.attempts, costAtMostNano(this));
+  }
+
   /** @param error `null`: the provider answered */
   #addAttempt(error: UpstreamFailure | GatewayError | null, endedAtMs: number): void {
-    const { route, rotation, startedAtMs, settings } = this;
-    const { providerId: provider, providerModel: model } = route;
-    const { currentName: credential, sentAtMs } = rotation;
-    const { texts } = settings.providers.get(provider).hidden;
-    this.attempts = withAttempt(this.attempts, {
-      provider,
-      model,
-      ...(credential !== null && { credential }),
-      startedMs: sentAtMs - startedAtMs,
-      durationMs: endedAtMs - sentAtMs,
-      ...(error !== null && failedAttempt(error, texts)),
-    });
+    this.attempts = withAttempt(this.attempts, madeAttempt(this, error, endedAtMs));
   }
 
   /** Called when a stream has begun without an error. This proves that the route works, however the stream ends. */
@@ -240,7 +297,7 @@ export class Call implements ShownHeaders {
     const end: CallEnd = {
       status: 'failed',
       usage: null,
-      httpStatus: error.status,
+      httpStatus: this.keepAlive !== null && this.client.hasBegun ? 200 : error.status,
       error,
       requestId,
       counts,
@@ -257,22 +314,19 @@ export class Call implements ShownHeaders {
     }
   }
 
-  /** The headers of a non-streaming response show the state after settlement. */
+  /** The name by which the client asked for the model. */
+  get askedModel(): string {
+    return this.clientInput.model ?? this.model.id;
+  }
+
   get headers(): Readonly<Record<string, string>> {
-    const { callId, policy, settings, principal } = this;
-    const translated = this.translation === null ? {} : translationHeaders(this.translation);
-    if (!settings.config.server.callHeaders) return translated;
-    const remaining = this.#remaining;
-    const isOfPlan = remaining !== null && 'calls' in remaining;
-    // Some keys may not see the balance.
-    const own = {
-      ...translated,
-      ...callHeaders(callId, this.#chargeNano, isOfPlan || principal.seesBalance ? remaining : null),
-      ...(policy.context === 'balance' && budgetHeaders(this.#admitted.budgets, this.#chargeNano ?? 0n)),
-    };
-    // If a limit of the plan refuses the call, the error contains its own plan headers.
-    if (this.#hasFailed || policy.operation.planHeaders === undefined) return own;
-    return { ...own, ...policy.operation.planHeaders(isOfPlan ? remaining.windows : [], false) };
+    const { budgets } = this.#admitted;
+    return shownHeaders(this, {
+      remaining: this.#remaining,
+      chargeNano: this.#chargeNano,
+      hasFailed: this.#hasFailed,
+      budgets,
+    });
   }
 
   get rateHeaders(): Readonly<Record<string, string>> | null {
@@ -280,20 +334,4 @@ export class Call implements ShownHeaders {
     if (rates === null || this.#hasFailed || !this.settings.config.server.callHeaders) return null;
     return rateHeaders(rates, this.#admittedAtMs, this);
   }
-}
-
-function storedFailure(failure: GatewayError, requestId: string): StoredResponse {
-  const { kind, status, code, message, param, type, retry, headers } = failure;
-  // The message can come from a provider, and PostgreSQL stores no unpaired surrogates.
-  const words = { message: message.toWellFormed(), param: param?.toWellFormed() ?? null };
-  const error = { kind, status, code, ...words, type: type ?? null, retry, headers, requestId };
-  return { head: { error, callHeaders: {} }, body: null };
-}
-
-/** If a failed call on a plan does not count, its slot is free again. */
-function remainingAfter(before: Remaining, availableNano: bigint | null, counts: boolean): Remaining {
-  if (before !== null && 'calls' in before) {
-    return counts ? before : { calls: before.calls + 1, windows: [] };
-  }
-  return availableNano === null ? before : { availableNano };
 }

@@ -20,7 +20,8 @@ export interface Continuation {
   readonly unknown: StateReference | null;
 }
 
-const NOTHING: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
+/** The continuation of a call that continues nothing. */
+export const NO_STATE: Continuation = { continuedState: null, signed: null, continuedTokens: undefined, unknown: null };
 
 /**
  * Finds which provider created what the request continues. If only one provider can serve the call (`hasChoice` is false), only explicit
@@ -34,7 +35,7 @@ export function findContinuation(
   hasChoice: boolean,
 ): Soon<Continuation> {
   const keys = hasChoice ? [...input.continuationKeys, ...input.signedKeys()] : [];
-  if (input.references.length === 0 && keys.length === 0) return NOTHING;
+  if (input.references.length === 0 && keys.length === 0) return NO_STATE;
   return lookUp(continuationKeys, accountId, keys, input.references);
 }
 

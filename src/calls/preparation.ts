@@ -1,29 +1,29 @@
 import { hash } from 'node:crypto';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
-import { chargeBasis, type UnitPrices } from '../accounting/pricing/charge.ts';
-import { type PriceInForce, priceInForce } from '../accounting/pricing/price.ts';
-import { unpricedTerms } from '../accounting/pricing/token-rates.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import { serviceTerms } from '../protocols/metering/service-terms.ts';
-import type { CallInput, Demand, Operation } from '../protocols/operations/operation.ts';
-import { makerOf, newestMaker } from '../protocols/translation/carriers.ts';
-import { groupFactorOf } from '../providers/catalog/account-group.ts';
+import type { Operation } from '../protocols/operations/operation.ts';
+import { makerOf, mayHaveCarriers, newestMaker } from '../protocols/translation/carriers.ts';
 import { type Catalog, type Model, type Route, routesOf } from '../providers/catalog/catalog.ts';
 import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
 import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
+import { releaseBodies } from './body-memory.ts';
 import type { Call } from './call.ts';
 import type { CallPricing } from './call-pricing.ts';
 import type { CallSession } from './call-request.ts';
-import { type Continuation, findContinuation, routesThatAllow, routesToState } from './continuation.ts';
+import { type Continuation, findContinuation, NO_STATE, routesThatAllow, routesToState } from './continuation.ts';
+import type { Fallback } from './fallback.ts';
+import { checkPriced, coveringFallbacks, type PricedAt, pricingOf } from './price-call.ts';
 import { sideAt } from './price-switches.ts';
-import { continuedTokens, estimateReservation, type ReservationEstimate } from './reservation-estimate.ts';
+import { routesUsedUp, routeUsedUpUntilMs } from './relay/call-limits.ts';
+import { continuedTokens, type EstimatedInput } from './reservation-estimate.ts';
 import { retryAfter, whenText } from './retry-after.ts';
+import { hasParameters, type Rewriter } from './rewritten-input.ts';
 import type { Settings } from './settings.ts';
-import { isTranslationRefusal, type Translate, translateFor } from './translated-input.ts';
+import { isTranslationRefusal, type Translator } from './translated-input.ts';
 
 interface PreparationDependencies {
   readonly continuationKeys: ContinuationKeys;
@@ -33,7 +33,8 @@ interface PreparationDependencies {
   /** This node's estimate of the database's clock. The database's clock decides which prices are in force. */
   readonly databaseClock: Clock;
   readonly randomSource: RandomSource;
-  readonly translate: Translate;
+  readonly translator: Translator;
+  readonly rewriter: Rewriter;
 }
 
 export class Preparation {
@@ -74,7 +75,10 @@ export class Preparation {
     if (named === null) requireAllowed(model, call);
     input.checkFor(model.id);
     call.model = model;
-    call.signerId = signed?.providerId ?? (model.routesByOperation === null ? null : reasonerOf(call));
+    const { clientBody } = call.clientInput;
+    call.hasCarriers = catalog.isTranslated && clientBody !== null && mayHaveCarriers(clientBody);
+    call.signerId =
+      signed?.providerId ?? (call.hasCarriers && model.routesByOperation !== null ? reasonerOf(call) : null);
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
     call.session = sessionOf(call);
     call.startedAtMs = this.#dependencies.clock.nowMs();
@@ -82,36 +86,114 @@ export class Preparation {
     call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog });
     call.report.callId = call.callId;
     const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
+    if (model.hasParameters) return this.#rewrite(call, continued);
     if (call.routes[0]!.translation !== undefined) return this.#translate(call, continued);
     this.#price(call, continued);
   }
 
-  /** Translates the request for the first route that can express it; routes before it are skipped. */
+  /**
+   * Moves a call to another model, which then serves it. The call continues no state.
+   * @throws GatewayError, or rejects with it, if this model cannot serve it; the call is then as before
+   */
+  moveTo(call: Call, model: Model, fallback: Fallback): void | Promise<void> {
+    const before = pick(call, MOVED);
+    try {
+      const moved = this.#move(call, model, fallback);
+      if (moved === undefined) releaseBodies(before);
+      return moved?.then(
+        () => releaseBodies(before),
+        (error: unknown) => restore(call, before, error),
+      );
+    } catch (error) {
+      return restore(call, before, error);
+    }
+  }
+
+  #move(call: Call, model: Model, fallback: Fallback): void | Promise<void> {
+    const { policy, principal, clientInput, catalog } = call;
+    catalog.resolve(model.id, policy.operation);
+    requireAllowedModel(model, principal, catalog);
+    clientInput.checkFor(model.id);
+    Object.assign(call, { model, fallback, input: clientInput, operation: policy.operation });
+    Object.assign(call, { translation: null, firstTranslation: null, signerId: null });
+    Object.assign(call, { rewriting: null, firstRewriting: null, asks: null });
+    call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
+    call.session = sessionOf(call);
+    call.routes = this.#routesOf(call, NO_STATE);
+    call.inner = allowInnerModels(clientInput.demand.innerModels, model, { principal, catalog });
+    if (model.hasParameters) return this.#rewrite(call, 0);
+    if (call.routes[0]!.translation !== undefined) return this.#translate(call, 0);
+    this.#price(call, 0);
+  }
+
+  /** Sets the price of an admitted call for another model. @throws GatewayError if the call has not reserved enough for it */
+  #priceWithinHold(call: Call): void {
+    const pricing = pricingOf(call, { catalog: call.catalog, atMs: this.#dependencies.databaseClock.nowMs() }, 0);
+    const { amountNano, tokens } = pricing.reservation;
+    if (call.policy.context === 'balance') {
+      for (const { demand } of call.asks ?? [call.clientInput]) checkPriced(demand, pricing.price.prices);
+      if (amountNano > call.held.amountNano) throw new GatewayError('insufficientBalance', { message: NOT_HELD });
+    }
+    if (tokens > call.held.tokens) throw new GatewayError('insufficientBalance', { message: NOT_HELD });
+    call.pricing = { ...pricing, reservation: call.held };
+  }
+
+  /** Applies the parameters of the routes, because they change what the call can cost. Only the request of the first one is kept. */
+  async #rewrite(call: Call, continued: number): Promise<void> {
+    const { clientInput, routes } = call;
+    const asks = new Map<unknown, EstimatedInput>();
+    for (const route of routes) {
+      if (!hasParameters(route, clientInput)) {
+        asks.set(null, clientInput);
+        continue;
+      }
+      const { parameters } = route;
+      if (asks.has(parameters)) continue;
+      const rewriting = await this.#dependencies.rewriter.rewrite(call, route);
+      if (call.firstRewriting === null) call.firstRewriting = rewriting;
+      else rewriting.release();
+      const { inputTokensEstimate, choices, demand } = rewriting.input;
+      asks.set(parameters, { inputTokensEstimate, choices, demand });
+    }
+    call.asks = [...asks.values()];
+    if (routes[0]!.translation !== undefined) await this.#translate(call, continued);
+    else this.#price(call, continued);
+  }
+
+  /** Translates the request for the first route that can express it; routes before it are skipped. A native route can express anything. */
   async #translate(call: Call, continued: number): Promise<void> {
     let refusal: GatewayError | null = null;
     for (const [index, route] of call.routes.entries()) {
-      if (route.translation === undefined) break;
-      try {
-        call.firstTranslation = await translateFor(call, route, this.#dependencies.translate);
-        call.routes = call.routes.slice(index);
-        this.#price(call, continued);
-        return;
-      } catch (error) {
-        if (!isTranslationRefusal(error)) throw error;
-        refusal ??= error;
+      if (route.translation !== undefined) {
+        try {
+          call.firstTranslation = await this.#dependencies.translator.translate(call, route);
+        } catch (error) {
+          if (!isTranslationRefusal(error)) throw error;
+          refusal ??= error;
+          continue;
+        }
       }
+      call.routes = call.routes.slice(index);
+      this.#price(call, continued);
+      return;
     }
     throw refusal!;
   }
 
   /** Sets the price of the call. Near a price change, sets the prices before and after it. */
   #price(call: Call, continued: number): void {
-    const { policy, principal, model, input, settings, catalog } = call;
+    if (call.report.isAdmitted) {
+      this.#priceWithinHold(call);
+      return;
+    }
+    const { policy, principal, model, input, settings, catalog, fallbacksTried } = call;
     const { switches } = settings;
     const nowMs = this.#dependencies.databaseClock.nowMs();
-    call.pricing = pricingOf(call, { catalog, atMs: nowMs }, continued);
+    const priced = (at: PricedAt): CallPricing =>
+      coveringFallbacks(call, pricingOf(call, at, continued), at, fallbacksTried);
+    call.pricing = priced({ catalog, atMs: nowMs });
     if (policy.context !== 'balance') return;
-    checkPriced(input.demand, call.pricing.price.prices);
+    for (const { demand } of call.asks ?? [input]) checkPriced(demand, call.pricing.price.prices);
     if (!switches.isNear(nowMs)) return;
     const sides = switches
       .sidesNear(nowMs)
@@ -119,7 +201,7 @@ export class Preparation {
       .filter((side) => side.catalog.find(model.id) !== null && side.catalog.group?.isConfigured !== false);
     if (sides.length === 0) return;
     call.sides = sides.map((side, index) => ({
-      ...pricingOf(call, side, continued),
+      ...priced(side),
       // If the call is impossible before the first change, the prices after it apply from the beginning.
       fromMs: index === 0 ? Number.NEGATIVE_INFINITY : side.fromMs,
     }));
@@ -127,8 +209,8 @@ export class Preparation {
   }
 
   #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
-    const { health, drained, randomSource } = this.#dependencies;
-    const { model, policy, principal, input, settings, session, signerId, startedAtMs } = call;
+    const { health, drained, randomSource, clock } = this.#dependencies;
+    const { model, policy, principal, input, settings, session, signerId } = call;
     // Without knowledge of who created the state, a drained provider may have it, so drains are ignored.
     const avoided = unknown === null ? drained : NOTHING_DRAINED;
     const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
@@ -137,10 +219,48 @@ export class Preparation {
     const reaching = routesToState(ordered, unknown, settings.providers);
     const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
     const { accountId } = principal;
-    if (routes.some(({ id }) => health.allows(id, accountId))) return routes;
-    throw noHealthyRoute({ routes, accountId, settings }, health, startedAtMs);
+    // A call may have begun long before it moves to this model.
+    const nowMs = clock.nowMs();
+    let freeAtMs: number | null = null;
+    for (const route of routes) {
+      if (!health.allows(route.id, accountId)) continue;
+      const usedUpUntilMs = routeUsedUpUntilMs(route, settings, nowMs);
+      if (usedUpUntilMs === null) return routes;
+      freeAtMs = Math.min(freeAtMs ?? usedUpUntilMs, usedUpUntilMs);
+    }
+    if (freeAtMs !== null) throw routesUsedUp(freeAtMs, nowMs, settings);
+    throw noHealthyRoute({ routes, accountId, settings }, health, nowMs);
   }
 }
+
+/** What changes if a call moves to another model. */
+const MOVED = [
+  ...(['model', 'fallback', 'input', 'operation', 'translation', 'firstTranslation', 'rewriting'] as const),
+  ...([
+    'firstRewriting',
+    'asks',
+    'signerId',
+    'hasSeveralMakers',
+    'session',
+    'routes',
+    'inner',
+    'pricing',
+    'sides',
+  ] as const),
+] as const;
+
+function restore(call: Call, before: Pick<Call, (typeof MOVED)[number]>, error: unknown): never {
+  if (call.firstTranslation !== before.firstTranslation) call.firstTranslation?.release();
+  if (call.firstRewriting !== before.firstRewriting) call.firstRewriting?.release();
+  Object.assign(call, before);
+  throw error;
+}
+
+function pick<Of, Name extends keyof Of>(of: Of, names: readonly Name[]): Pick<Of, Name> {
+  return Object.fromEntries(names.map((name) => [name, of[name]])) as Pick<Of, Name>;
+}
+
+const NOT_HELD = 'The call has not reserved enough for this model.';
 
 /** Returns the session; `null` if there is none, no affinity, or no choice of routes and credentials. */
 function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
@@ -153,56 +273,6 @@ function sessionOf({ policy, principal, input, requestHeaders, settings, model }
   const { by, value } = session;
   const key = hash('sha256', JSON.stringify([principal.accountId, model.id, by, value]), 'base64url');
   return { source: by, key };
-}
-
-/** The price of a call on a balance. Later prices and revisions follow the database's clock, `atMs`; peak hours follow the call's start. */
-function pricingOf(
-  { policy, clientInput: input, firstTranslation, model, inner, startedAtMs }: Call,
-  { catalog, atMs }: { readonly catalog: Catalog; readonly atMs: number },
-  continued: number,
-): CallPricing {
-  const priceOf = ({ id, price }: Model): PriceInForce =>
-    priceInForce(catalog.find(id)?.price ?? price, startedAtMs, atMs);
-  const price = priceOf(model);
-  const basis = chargeBasis(policy.operation, price.prices);
-  const terms = { model, prices: price.prices, basis, continuedTokens: continued };
-  const asked = estimateReservation(input, terms);
-  const estimate =
-    firstTranslation === null ? asked : greaterEstimate(asked, estimateReservation(firstTranslation.input, terms));
-  const own = { price, basis, groupFactorBasisPoints: groupFactorOf(catalog.group), estimate };
-  if (inner.length === 0) return { ...own, inner: NO_INNER, reservation: estimate };
-  const priced = inner.map((each) => ({ ...each, price: priceOf(each.model) }));
-  return { ...own, inner: priced, reservation: withInnerModels(input, estimate, priced, continued) };
-}
-
-/** A translated request may ask for more than the client's, such as a cache write. */
-function greaterEstimate(asked: ReservationEstimate, translated: ReservationEstimate): ReservationEstimate {
-  const more = asked.amountNano > translated.amountNano ? asked : translated;
-  return {
-    ...more,
-    inputTokens: Math.max(asked.inputTokens, translated.inputTokens),
-    tokens: Math.max(asked.tokens, translated.tokens),
-  };
-}
-
-const NO_INNER: CallPricing['inner'] = [];
-
-/** Adds the maximum use of inner models. Each of them can read the whole request and write its maximum output. */
-function withInnerModels(
-  input: CallInput,
-  estimate: ReservationEstimate,
-  inner: CallPricing['inner'],
-  continued: number,
-): CallPricing['reservation'] {
-  let { amountNano, tokens } = estimate;
-  const unlimited = { ...input, demand: { ...input.demand, outputTokensLimit: null } };
-  for (const { model, price } of inner) {
-    const terms = { model, prices: price.prices, basis: 'tokens', continuedTokens: continued } as const;
-    const ofInner = estimateReservation(unlimited, terms);
-    amountNano += ofInner.amountNano;
-    tokens += ofInner.tokens;
-  }
-  return { amountNano, tokens };
 }
 
 function hasSeveralMakers(model: Model, operation: Operation): boolean {
@@ -254,26 +324,4 @@ function restoredModel(continuedState: Continuation['continuedState'], operation
       'earlier call through this gateway. Name the model.',
     'model',
   );
-}
-
-/**
- * Checks that everything the request asks for has a price. Tools need no price: agents list their tools in every request.
- * @throws GatewayError `invalidRequest` with the request field that has no price
- */
-function checkPriced({ terms, audioInput, audioOutput }: Demand, prices: UnitPrices): void {
-  const [term] = unpricedTerms(prices, terms);
-  if (term !== undefined) {
-    const { member, plain } = serviceTerms[term];
-    const value = JSON.stringify(terms[term]);
-    throw invalidRequest(
-      `This model has no price for the "${member}" ${value}. Leave the field out, or set it to "${plain[0]}".`,
-      member,
-    );
-  }
-  if (audioInput !== null && prices.audioInputNanoPerMillion === undefined) {
-    throw invalidRequest(`This model has no price for audio, which "${audioInput}" contains.`, audioInput);
-  }
-  if (audioOutput !== null && prices.audioOutputNanoPerMillion === undefined) {
-    throw invalidRequest(`This model has no price for audio, which "${audioOutput}" asks for.`, audioOutput);
-  }
 }

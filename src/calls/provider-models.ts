@@ -77,7 +77,7 @@ async function ask(
     const pool = await completePool(provider.pool);
     const response = await pool.request({
       method: 'GET',
-      path: provider.basePath + PATHS[provider.protocol.name as keyof typeof PATHS],
+      path: withQuery(provider.basePath + PATHS[provider.protocol.name as keyof typeof PATHS], provider.query),
       headers,
       headersTimeout: limitMs,
       bodyTimeout: limitMs,
@@ -101,6 +101,10 @@ async function ask(
     if (signal.aborted) return refused(new Error(`There was no complete response within ${limitMs / 1_000} s.`));
     return refused(status === null ? connectionFailure(error as Error, false) : error);
   }
+}
+
+function withQuery(path: string, query: string): string {
+  return path.includes('?') ? path + query.replace('?', '&') : path + query;
 }
 
 /** The lists of OpenAI, Anthropic and most vendors have `data`, others `models`. */

@@ -8,14 +8,13 @@ import type { ProtocolName } from '../protocols/all.ts';
 import { captureWhole } from '../protocols/metering/response.ts';
 import type { UsageFacts } from '../protocols/metering/usage-facts.ts';
 import { type JsonOperationName, jsonOperationOf } from '../protocols/operations/all.ts';
+import { splice } from '../protocols/operations/json-operation.ts';
 import type { CallInput, JsonOperation } from '../protocols/operations/operation.ts';
-import type { Catalog, Model } from '../providers/catalog/catalog.ts';
-import { Exchange, type UpstreamHead } from '../providers/upstream/exchange.ts';
-import { responseKind, upstreamHeaders } from '../providers/upstream/headers.ts';
+import { type MemberParameters, parameterChanges } from '../protocols/parameters/parameters.ts';
+import type { Catalog, Model, Route } from '../providers/catalog/catalog.ts';
 import type { Provider } from '../providers/upstream/provider.ts';
-import { ERROR_BODY_BYTES_MAX, refusalFailure } from '../providers/upstream/refusal.ts';
 import { scrub } from '../providers/upstream/secrets.ts';
-import { wordsOf } from './failure-words.ts';
+import { sendTestCall, TEST_BODY_BYTES_MAX } from './test-call.ts';
 
 interface ProviderTestDependencies {
   readonly provider: Provider;
@@ -57,6 +56,7 @@ const BODIES: Readonly<Partial<Record<JsonOperationName, (model: string) => obje
   chat: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
   messages: (model) => ({ model, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 }),
   responses: (model) => ({ model, input: 'ping', max_output_tokens: 16, store: false }),
+  completions: (model) => ({ model, prompt: 'ping', max_tokens: 1 }),
   embeddings: (model) => ({ model, input: 'ping' }),
   rerank: (model) => ({ model, query: 'ping', documents: ['pong'], top_n: 1 }),
   'images.generate': (model) => ({ model, prompt: 'A black dot.', n: 1 }),
@@ -67,7 +67,6 @@ const BY_DEFAULT = (Object.keys(BODIES) as JsonOperationName[]).filter((name) =>
 const OTHER_LIMIT = 'max_completion_tokens';
 
 const LIMIT_MS = 60_000;
-const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
  * Sends the smallest possible call with each credential. Nobody is charged, and breakers and credential states stay as they are.
@@ -78,25 +77,28 @@ export async function testProvider(
   dependencies: ProviderTestDependencies,
 ): Promise<ProviderTest> {
   const { provider, catalog, credentials, clock } = dependencies;
-  const { model, providerModel } = findModel(asked.model, provider, catalog);
+  const { model, providerModel, parameters } = findTestedModel(asked.model, provider, catalog);
   const operation = findOperation(asked.operation, model, provider);
   const price = model === null ? null : priceInForce(model.price, clock.nowMs());
   const results: CredentialTest[] = [];
   // Concurrent calls could reach a rate limit.
   for (const credential of credentials) {
-    results.push(await testCredential({ ...dependencies, credential, operation, model, providerModel, price }));
+    const tested = { credential, operation, model, providerModel, parameters, price };
+    results.push(await testCredential({ ...dependencies, ...tested }));
   }
   const priceRule = price?.rule ?? null;
   return { operation: operation.name, model: model?.id ?? null, providerModel, priceRule, results };
 }
 
-function findModel(name: string | null, provider: Provider, catalog: Catalog) {
+/** Finds a model by its name, or by the provider's name of it; with `null`, the first one that the provider serves. */
+export function findTestedModel(name: string | null, provider: Provider, catalog: Catalog) {
   const protocol = provider.protocol.name as ProtocolName;
-  const routeOf = (model: Model) => model.routes[protocol].find(({ providerId }) => providerId === provider.id);
+  const ofProvider = ({ providerId }: Route): boolean => providerId === provider.id;
+  const routeOf = (model: Model) => model.routes[protocol].find(ofProvider);
   if (name === null) {
     const served = catalog.models.filter((model) => routeOf(model) !== undefined);
     const model = served.find((each) => defaultOperation(each, provider) !== null) ?? served[0];
-    if (model !== undefined) return { model, providerModel: routeOf(model)!.providerModel };
+    if (model !== undefined) return asRouted(model, routeOf(model)!);
     throw invalidRequest(
       `No model has a route to the provider ${provider.id}. Name one of the provider's models.`,
       'model',
@@ -104,17 +106,28 @@ function findModel(name: string | null, provider: Provider, catalog: Catalog) {
   }
   const known = catalog.find(name);
   const route = known === null ? undefined : routeOf(known);
-  if (known !== null && route !== undefined) return { model: known, providerModel: route.providerModel };
-  const model = catalog.models.find((each) =>
-    each.routes[protocol].some((way) => way.providerId === provider.id && way.providerModel === name),
-  );
-  return { model: model ?? null, providerModel: name };
+  if (known !== null && route !== undefined) return asRouted(known, route);
+  for (const model of catalog.models) {
+    const found = model.routes[protocol].find((each) => ofProvider(each) && each.providerModel === name);
+    if (found !== undefined) return asRouted(model, found);
+  }
+  return { model: null, providerModel: name, parameters: provider.parameters };
 }
 
-function defaultOperation(model: Model | null, { protocol }: Provider): JsonOperationName | null {
+function asRouted(model: Model, { providerModel, parameters = [] }: Route) {
+  return { model, providerModel, parameters };
+}
+
+function defaultOperation(model: Model | null, { id, protocol }: Provider): JsonOperationName | null {
   const names = BY_DEFAULT.filter((name) => jsonOperationOf(name).protocol.name === protocol.name);
   if (model === null) return names[0] ?? null;
-  return names.find((name) => [...model.operations].some((operation) => operation.name === name)) ?? null;
+  const offered = names.find((name) => [...model.operations].some((operation) => operation.name === name));
+  if (offered !== undefined) return offered;
+  // A route that only translates serves none of the model's operations natively.
+  const routes = [...(model.routesByOperation?.values() ?? [])].flat();
+  return (
+    routes.find(({ providerId, translation }) => providerId === id && translation)?.translation?.target.form ?? null
+  );
 }
 
 function findOperation(name: string | null, model: Model | null, provider: Provider): JsonOperation {
@@ -134,6 +147,7 @@ interface CredentialDependencies extends ProviderTestDependencies {
   readonly operation: JsonOperation;
   readonly model: Model | null;
   readonly providerModel: string;
+  readonly parameters: readonly MemberParameters[];
   readonly price: PriceInForce | null;
 }
 
@@ -147,86 +161,40 @@ async function testCredential(dependencies: CredentialDependencies): Promise<Cre
 }
 
 async function send(dependencies: CredentialDependencies, body: object): Promise<CredentialTest> {
-  const { provider, credential, operation, providerModel, mountedNames, clock, limitMs = LIMIT_MS } = dependencies;
-  const bytes = Buffer.from(JSON.stringify(body));
+  const { credential, operation, providerModel, limitMs = LIMIT_MS } = dependencies;
+  const written = Buffer.from(JSON.stringify(body));
+  const bytes = splice(written, parameterChanges(written, dependencies.parameters)?.splices ?? []);
   const input = operation.toInput(operation.read(bytes), bytes);
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  let head: UpstreamHead | null = null;
-  let firstByteAtMs: number | null = null;
-  const startedAtMs = clock.nowMs();
-  const exchange = Exchange.start(
-    {
-      provider,
-      account: TESTER,
-      path: operation.upstreamPath,
-      headers: upstreamHeaders(provider, credential.value, {}, mountedNames, input),
-      body: input.toProvider(providerModel),
-    },
-    {
-      receiveHead(received) {
-        head = received;
-        firstByteAtMs = clock.nowMs();
-      },
-      receive(chunk) {
-        sizeBytes += chunk.length;
-        if (sizeBytes <= (head?.status === 200 ? BODY_BYTES_MAX : ERROR_BODY_BYTES_MAX)) chunks.push(chunk);
-        else exchange.abort();
-      },
-    },
-  );
-  let isLate = false;
-  const limit = setTimeout(() => {
-    isLate = true;
-    exchange.abort();
-  }, limitMs);
-  let failure: unknown = null;
-  try {
-    await exchange.done;
-    if (isLate) throw new Error(`no complete response within ${limitMs} ms`);
-  } catch (error) {
-    failure = error;
-  } finally {
-    clearTimeout(limit);
-  }
-  const result = failure === null ? readResponse(dependencies, input, head!, Buffer.concat(chunks)) : refused(failure);
+  const call = { credential: credential.value, path: operation.upstreamPath, input, model: providerModel, limitMs };
+  const { head, body: response, message, durationMs, firstByteMs } = await sendTestCall(call, dependencies);
+  const { hidden } = dependencies.provider;
+  const result = message === null ? readResponse(dependencies, input, response) : refused(message);
   return {
     credential: credential.name,
     isSuccess: result.message === null,
-    httpStatus: (head as UpstreamHead | null)?.status ?? null,
-    durationMs: clock.nowMs() - startedAtMs,
-    firstByteMs: firstByteAtMs === null ? null : firstByteAtMs - startedAtMs,
+    httpStatus: head?.status ?? null,
+    durationMs,
+    firstByteMs,
     ...result,
-    message: result.message === null ? null : scrub(result.message, provider.hidden.texts),
+    message: result.message === null ? null : scrub(result.message, hidden.texts),
   };
 }
 
-const TESTER = { accountId: 'provider-test', isOnlyAccount: false };
-
 type Result = Pick<CredentialTest, 'message' | 'usage' | 'chargeNano'>;
 
-function refused(error: unknown): Result {
-  return { message: wordsOf(error), usage: null, chargeNano: null };
+function refused(message: string): Result {
+  return { message, usage: null, chargeNano: null };
 }
 
-function readResponse(
-  dependencies: CredentialDependencies,
-  input: CallInput,
-  head: UpstreamHead,
-  bytes: Buffer,
-): Result {
-  const { provider, operation, model, providerModel, price } = dependencies;
-  if (responseKind(head.status, head.headers) === 'refusal')
-    return refused(refusalFailure(head, bytes, provider.hidden.texts, ''));
+function readResponse(dependencies: CredentialDependencies, input: CallInput, bytes: Buffer): Result {
+  const { operation, model, providerModel, price } = dependencies;
   const { keep, keepMarked, count, holding } = input.response;
-  const response = captureWhole(bytes, { keep, keepMarked, count, holding, keptBytesMax: BODY_BYTES_MAX });
-  if (response === null) return refused(new Error('The response is not a JSON object.'));
+  const response = captureWhole(bytes, { keep, keepMarked, count, holding, keptBytesMax: TEST_BODY_BYTES_MAX });
+  if (response === null) return refused('The response is not a JSON object.');
   const basis = price === null ? operation.charge[0].basis : chargeBasis(operation, price.prices);
   const observed = input.response.usage(response, basis);
   if (observed === null) {
-    return refused(
-      new Error('The response lacks the usage that a charge needs, or is not a response of this operation.'),
-    );
+    return refused('The response lacks the usage that a charge needs, or is not a response of this operation.');
   }
   const usage: UsageFacts = { ...observed, source: 'observed' };
   if (model === null || price === null) return { message: null, usage, chargeNano: null };

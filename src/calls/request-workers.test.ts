@@ -44,6 +44,7 @@ describe('bodies of calls', () => {
     messages: { model: 'm', messages: [], max_tokens: 7 },
     responses: { model: 'm', input: [{ encrypted_content: 'abc' }], previous_response_id: 'resp_1' },
     compact: { model: null, input: [{ encrypted_content: 'abc' }] },
+    completions: { model: 'm', prompt: ['a', 'b'], n: 2, best_of: 3, echo: true, stream: true },
     embeddings: { model: 'm', input: [[1, 2, 3]] },
     rerank: { model: 'm', query: 'q', documents: ['d'] },
     'images.generate': { model: 'gpt-image-2', prompt: 'a boat', quality: 'high', size: '1024x1024', n: 2 },
@@ -213,7 +214,8 @@ describe('counted tokens', () => {
       const [code] = await once(child, 'close');
       assert.equal(code, 0);
       // One token and two budgets, base and item.
-      assert.deepEqual(JSON.parse(output), { textTokens: 1, budgetTokens: 10 });
+      const translatedBudgetTokens = { chat: 10, messages: 8 };
+      assert.deepEqual(JSON.parse(output), { textTokens: 1, budgetTokens: 10, translatedBudgetTokens });
     });
   }
 });

@@ -8,11 +8,20 @@ import { copyToMove, createWorkerPool, takeToMove, type WorkerPool, WorkerPoolBu
 import { jsonOperationOf } from '../protocols/operations/all.ts';
 import type { Estimate } from '../protocols/operations/estimate.ts';
 import type { JsonOperation, RequestFacts } from '../protocols/operations/operation.ts';
+import type { MemberParameters } from '../protocols/parameters/parameters.ts';
 import type { Count } from '../protocols/token-estimate/budgets.ts';
 import type { BodyKind } from '../protocols/token-estimate/count-body.ts';
+import { AnswerError } from '../protocols/translation/answer.ts';
 import type { TranslationTarget } from '../protocols/translation/translated-request.ts';
-import type { Estimated, ReadBody, Refusal, RequestTask } from './request-worker.ts';
-import { type AskedTranslation, type Translated, translated } from './translated.ts';
+import type { Estimated, ReadBody, Refusal, RequestTask, TranslatedAnswer } from './request-worker.ts';
+import { type Rewritten, rewritten } from './rewritten.ts';
+import {
+  type AskedTranslation,
+  type Translated,
+  translated,
+  translatedAnswer,
+  type WholeAnswer,
+} from './translated.ts';
 
 export interface ReadRequest {
   readonly facts: RequestFacts;
@@ -60,6 +69,8 @@ const QUICK_COUNT_BYTES_MAX = 256 * KIB;
 /** Maximum size of a body that is translated in the serving thread. Translating decodes and writes all text. */
 const TRANSLATED_HERE_BYTES_MAX = 16 * KIB;
 const QUICK_TRANSLATION_BYTES_MAX = MIB;
+/** Maximum size of a whole answer that is translated in the serving thread. Most are smaller. */
+const ANSWERED_HERE_BYTES_MAX = 64 * KIB;
 
 /** One core is left for the serving thread. The single slow thread is mostly idle. */
 export const QUICK_THREADS_MAX = Math.max(1, Math.min(2, availableParallelism() - 1));
@@ -176,6 +187,18 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         (buffer) => ({ does: 'count', kind, body: buffer }),
       );
     },
+    /** Applies the parameters of a route to a body that was read before. It must not change until the promise settles. */
+    rewrite(operation: string, body: Buffer, parameters: readonly MemberParameters[], tenant: Tenant): Soon<Rewritten> {
+      const { name, reading } = jsonOperationOf(operation);
+      const sizes = READING_BYTES_MAX[reading];
+      if (body.length <= sizes.here) return rewritten(name, body, parameters);
+      return run(
+        tenant,
+        body.length <= sizes.quick,
+        () => copyToMove(body),
+        (buffer) => ({ does: 'rewrite', operation: name, parameters, body: buffer }),
+      );
+    },
     /** Translates a body that was read before. It must not change until the promise settles. */
     translate(asked: AskedTranslation, body: Buffer, target: TranslationTarget, tenant: Tenant): Soon<Translated> {
       if (body.length <= TRANSLATED_HERE_BYTES_MAX) return translated(asked, body, target);
@@ -185,6 +208,22 @@ export function createRequestWorkers(options: RequestWorkersOptions = {}) {
         () => copyToMove(body),
         (buffer) => ({ does: 'translate', asked, target, body: buffer }),
       );
+    },
+    /**
+     * Translates a whole answer. It may move to another thread, so do not use `answer` afterwards.
+     * @throws AnswerError or JsonSyntaxError, or rejects with AnswerError, if it cannot be expressed
+     */
+    translateAnswer(whole: WholeAnswer, answer: Buffer, tenant: Tenant): Soon<Buffer> {
+      if (answer.length <= ANSWERED_HERE_BYTES_MAX) return translatedAnswer(whole, answer);
+      return run<TranslatedAnswer>(
+        tenant,
+        answer.length <= QUICK_TRANSLATION_BYTES_MAX,
+        () => takeToMove(answer),
+        (buffer) => ({ does: 'answer', whole, body: buffer }),
+      ).then((done) => {
+        if ('failure' in done) throw new AnswerError(done.failure);
+        return Buffer.from(done.answer);
+      });
     },
     async close(): Promise<void> {
       await Promise.all([quick.close(), slow.close()]);

@@ -17,7 +17,8 @@ export interface ReservationEstimate {
   readonly assumesOutput: boolean;
 }
 
-type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
+/** What a request asks for, as far as it affects the cost. */
+export type EstimatedInput = Pick<CallInput, 'inputTokensEstimate' | 'choices' | 'demand'>;
 
 export interface EstimateTerms {
   readonly model: Model;

@@ -21,6 +21,7 @@ export class SettingsInForce {
   constructor(config: Config, ofProcess: (config: Config) => Config = (whole) => whole) {
     this.#ofProcess = ofProcess;
     this.current = createSettings(config, undefined, ofProcess(config));
+    this.current.providers.useCredentials();
     this.#inUse = new Set([this.current]);
     this.#catalogs = [{ fromMs: Number.NEGATIVE_INFINITY, catalog: this.current.catalog }];
   }

@@ -4,6 +4,7 @@ import { createLocalTime, type LocalTime } from '../accounting/pricing/local-tim
 import { compileRateDefaults, type RateDefaults } from '../accounting/reservations/rate-defaults.ts';
 import type { Config } from '../config/schema.ts';
 import { type Catalog, createCatalog } from '../providers/catalog/catalog.ts';
+import { createProviderLimits, type ProviderLimits } from '../providers/limits/provider-limits.ts';
 import { createProviders, type Providers } from '../providers/upstream/provider.ts';
 import { PriceSwitches } from './price-switches.ts';
 
@@ -12,6 +13,8 @@ export interface Settings {
   readonly config: Config;
   readonly catalog: Catalog;
   readonly providers: Providers;
+  /** Limits of providers, routes and credentials; `null`: there are none. */
+  readonly limits: ProviderLimits | null;
   /** The billing time zone, which determines the days of spending caps. */
   readonly localTime: LocalTime;
   readonly plans: readonly PlanTerms[];
@@ -36,6 +39,7 @@ export function createSettings(config: Config, previous?: Settings, own: Config 
     catalog,
     switches: new PriceSwitches([{ fromMs: Number.NEGATIVE_INFINITY, catalog }]),
     providers: createProviders(own.providers, previous?.providers),
+    limits: createProviderLimits(config, previous?.limits ?? null),
     localTime: createLocalTime(config.billing.timezone),
     plans,
     rateDefaults: compileRateDefaults(config),

@@ -209,6 +209,18 @@ export const errorCatalogue = {
     'member_concurrency_limited',
     'This member reached their concurrency limit. Try again when one of their calls has finished.',
   ),
+  callerMonthlySpendLimitReached: usedUp(
+    'key_monthly_spend_limit_exceeded',
+    'This end user or tag reached its spending limit for this month. Others are not affected.',
+  ),
+  callerWeeklySpendLimitReached: usedUp(
+    'key_weekly_spend_limit_exceeded',
+    'This end user or tag reached its spending limit for this week. Others are not affected.',
+  ),
+  callerSpendLimitReached: usedUp(
+    'key_daily_spend_limit_exceeded',
+    'This end user or tag reached its spending limit for today. Others are not affected.',
+  ),
   insufficientBalance: usedUp(
     'insufficient_balance',
     'The balance is used up or reserved by calls in flight. Top up, or wait for them to finish.',

@@ -3,6 +3,8 @@ import { type ErrorKind, type ErrorRow, errorCatalogue, type RetryAdvice } from 
 export interface GatewayErrorOptions {
   /** Message for the client. It must not contain hosts, credentials or internal names. */
   readonly message?: string;
+  /** Message for the log and for records of refusals, if `message` names an end user. Default: `message`. */
+  readonly recordedMessage?: string;
   /** Name of the invalid field, such as `messages` or `stream_options.include_usage`. */
   readonly param?: string;
   /** Single lines for the admin envelope, such as the problems of a text. */
@@ -28,6 +30,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly code: string;
   readonly param: string | null;
+  readonly recordedMessage: string;
   readonly details: readonly string[] | undefined;
   readonly type: string | undefined;
   readonly retry: RetryAdvice;
@@ -46,6 +49,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? row.status;
     this.code = options.code ?? row.code;
     this.param = options.param === undefined ? null : quoted(options.param);
+    this.recordedMessage = options.recordedMessage ?? this.message;
     this.details = options.details;
     this.type = options.type;
     this.retry = options.retry ?? row.retry;

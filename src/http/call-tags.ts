@@ -8,6 +8,8 @@ const TAGS_MAX = 8;
 const TAG_LENGTH_MAX = 64;
 export const TAG_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.:/@+-]*$/;
 
+export const isTag = (text: string): boolean => text.length <= TAG_LENGTH_MAX && TAG_PATTERN.test(text);
+
 /**
  * Reads tags separated by commas, without repetitions. Empty elements are ignored (RFC 9110, 5.6.1). Returns `null` if there are no tags.
  * @throws GatewayError `invalidRequest` if a tag is malformed or there are too many
@@ -19,7 +21,7 @@ export function readTags(headers: IncomingHttpHeaders): readonly string[] | null
   for (const element of String(text).split(',')) {
     const tag = element.trim();
     if (tag === '') continue;
-    if (tag.length > TAG_LENGTH_MAX || !TAG_PATTERN.test(tag)) throw malformed();
+    if (!isTag(tag)) throw malformed();
     tags.add(tag);
   }
   if (tags.size > TAGS_MAX) throw malformed();

@@ -82,7 +82,7 @@ export abstract class HttpReport {
   failed(error: GatewayError): void {
     this.errorKind = error.kind;
     this.responseCode = error.code;
-    this.errorMessage = error.message;
+    this.errorMessage = error.recordedMessage;
     this.errorParam = error.param;
   }
 

@@ -4,6 +4,7 @@ import { formatYuan } from '../../lib/yuan.ts';
 import type { RateStatus } from '../../protocols/rate-status.ts';
 import { safeResponseHeaders } from '../../providers/upstream/headers.ts';
 import type { EndpointPolicy } from '../call-request.ts';
+import type { RewrittenInput } from '../rewritten-input.ts';
 import type { Settings } from '../settings.ts';
 import type { TranslatedInput } from '../translated-input.ts';
 
@@ -14,8 +15,10 @@ export const CALL_HEADER_NAMES = [
   'x-faregate-budgets',
   'x-faregate-call-id',
   'x-faregate-calls-left',
+  'x-faregate-changed',
   'x-faregate-charge-yuan',
   'x-faregate-left-out',
+  'x-faregate-model',
   'x-faregate-repeated',
   'x-faregate-reset-at',
   'x-faregate-translated',
@@ -42,6 +45,27 @@ export function chargeHeaders(callId: string, chargeNano: bigint | null): CallHe
   return { 'x-faregate-call-id': callId, 'x-faregate-charge-yuan': formatYuan(chargeNano) };
 }
 
+/** Names the model that served the call. Sent only for models with fallbacks; other calls are served by the model that they name. */
+export function modelHeader({ id }: { readonly id: string }): CallHeaders {
+  return { 'x-faregate-model': id.replace(UNFIT_IN_HEADER, '?') };
+}
+
+/** Headers that depend on the route that serves the call. */
+const SERVED: ReadonlySet<string> = new Set<(typeof CALL_HEADER_NAMES)[number]>([
+  'x-faregate-added',
+  'x-faregate-changed',
+  'x-faregate-left-out',
+  'x-faregate-model',
+  'x-faregate-translated',
+]);
+
+/** The headers that are known before a route serves the call. */
+export function withoutServed(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SERVED.has(name)));
+}
+
+const UNFIT_IN_HEADER = /[^\x20-\x7e]/g;
+
 /** Builds a header such as `day=0.31/5, member-model-month=12.4/100`: spent amount and cap in yuan. The amount includes this call's charge. */
 export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigint): CallHeaders {
   if (budgets.length === 0) return {};
@@ -55,18 +79,29 @@ export function budgetHeaders(budgets: readonly ShownBudget[], chargeNano: bigin
 /** Maximum length of a list in a header. */
 const LIST_LENGTH_MAX = 1_024;
 
-/** Headers of a translated call: the protocol of the provider, and the names of members that were left out and added. */
-export function translationHeaders({
-  answer,
-  leftOut,
-  added,
-}: Pick<TranslatedInput, 'answer' | 'leftOut' | 'added'>): CallHeaders {
+/**
+ * Headers of a call whose body the provider does not get as the client wrote it: the protocol of the provider if it was translated, and the
+ * names of members that were left out, added, and got another value.
+ */
+export function bodyHeaders({
+  translation,
+  rewriting,
+}: {
+  readonly translation: Pick<TranslatedInput, 'answer' | keyof Changes> | null;
+  readonly rewriting: Changes | null;
+}): CallHeaders {
+  const { leftOut, added, changed } = translation ?? rewriting ?? NO_CHANGES;
   return {
-    'x-faregate-translated': answer.provider,
+    ...(translation !== null && { 'x-faregate-translated': translation.answer.provider }),
     ...(leftOut.length > 0 && { 'x-faregate-left-out': listed(leftOut) }),
     ...(added.length > 0 && { 'x-faregate-added': listed(added) }),
+    ...(changed.length > 0 && { 'x-faregate-changed': listed(changed) }),
   };
 }
+
+const NO_CHANGES: Changes = { leftOut: [], added: [], changed: [] };
+
+type Changes = Pick<RewrittenInput, 'leftOut' | 'added' | 'changed'>;
 
 /** Names are chosen by the client, so characters that a header cannot have, and commas, are replaced. */
 function listed(names: readonly string[]): string {

@@ -22,6 +22,10 @@ export class Client {
   readonly #errors: StreamErrors;
   /** Once the response has begun, only an event in the stream can report an error. */
   hasBegun = false;
+  /** Whether the response is that of one attempt. Until then, another attempt can be made, even if comments were sent. */
+  isCommitted = false;
+  /** Whether the end of the response was sent. */
+  hasEnded = false;
   chunks = 0;
   #shown: ShownHeaders = NO_HEADERS;
   #onGone: (() => void) | null = null;
@@ -61,8 +65,15 @@ export class Client {
     return this.#shown.headers;
   }
 
+  /** Opens a stream before a provider has responded, with these headers and those of rate limits. */
+  open(headers: Record<string, string | number>): void {
+    this.hasBegun = true;
+    this.#response.writeHead(200, { ...headers, ...this.#shown.rateHeaders });
+  }
+
   begin(status: number, headers: Record<string, string | number>): void {
     this.hasBegun = true;
+    this.isCommitted = true;
     const { rateHeaders } = this.#shown;
     if (rateHeaders !== null && !hasRateHeaders(headers)) Object.assign(headers, rateHeaders);
     this.#response.writeHead(status, Object.assign(headers, this.#shown.headers));
@@ -81,8 +92,16 @@ export class Client {
     return this.isGone || this.#response.closed ? 0 : this.#response.writableLength;
   }
 
+  /** Sends a comment, which is no part of a provider's response. */
+  comment(bytes: Buffer): void {
+    const { isCommitted } = this;
+    this.write(bytes);
+    this.isCommitted = isCommitted;
+  }
+
   /** Returns false if the client reads more slowly than bytes arrive. */
   write(bytes: Buffer): boolean {
+    this.isCommitted = true;
     if (this.#response.destroyed) return true;
     this.chunks++;
     if (this.#response.write(bytes)) return true;
@@ -93,6 +112,7 @@ export class Client {
   }
 
   end(bytes?: Buffer): void {
+    this.hasEnded = true;
     if (bytes === undefined) {
       this.#response.end();
       return;
@@ -103,6 +123,7 @@ export class Client {
 
   /** Closes the connection without the last chunk, so the client notices the failure. */
   breakOff(): void {
+    this.hasEnded = true;
     this.#response.destroy();
   }
 
@@ -112,6 +133,7 @@ export class Client {
   }
 
   endBroken(): void {
+    this.hasEnded = true;
     if (this.#errors.cutsBrokenStreams) this.#cut();
     else this.#response.end();
   }

@@ -1,11 +1,18 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isRecord } from '../../lib/json/json.ts';
 import type { Route } from '../../providers/catalog/catalog.ts';
+import type { CountedCall, LimitedUse } from '../../providers/limits/limited-use.ts';
 import type { RoutePermit } from '../../providers/routing/health.ts';
 import { requestedCooldownMs } from '../../providers/upstream/cooldown.ts';
-import type { Credentials } from '../../providers/upstream/credentials.ts';
-import { type RefusalReason, UpstreamFailure } from '../../providers/upstream/failure.ts';
+import type { Credentials, MayUse } from '../../providers/upstream/credentials.ts';
+import {
+  credentialsUsedUp,
+  noCredential,
+  type RefusalReason,
+  UpstreamFailure,
+} from '../../providers/upstream/failure.ts';
 import type { CallEnd } from '../call-end.ts';
 
 /**
@@ -135,9 +142,18 @@ function codeOf(error: unknown): string {
   return isRecord(error) && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
+/** What the limits of credentials need from a call. */
+export interface CredentialLimits {
+  /** Limits of credentials by name. */
+  readonly uses: ReadonlyMap<string, LimitedUse>;
+  /** The tokens that the call is estimated to use. */
+  readonly tokens: number;
+}
+
 /**
  * Chooses a provider's credential for a call on one route. After a refused or rate-limited credential, or a refused signature, the next one
- * is tried. Another account at the vendor may have signed the block. After a rate limit, credentials in cooldown are skipped.
+ * is tried. Another account at the vendor may have signed the block. After a rate limit, credentials in cooldown are skipped. Credentials
+ * that have reached a limit of the operator are always skipped.
  */
 export class CredentialRotation {
   readonly #credentials: Credentials;
@@ -146,18 +162,32 @@ export class CredentialRotation {
   /** Key of the session, which prefers one credential; `null`: credentials rotate. */
   readonly #session: string | null;
   readonly #clock: Clock;
+  readonly #limits: CredentialLimits | null;
   #tried: readonly string[] = NONE;
   #limit: UpstreamFailure | null = null;
   #sentAtMs: number;
   #current: string;
+  /** The call as the limits of the current credential count it; `null`: it has none. */
+  #counted: CountedCall | null = null;
 
-  constructor(credentials: Credentials, model: string, session: string | null, clock: Clock) {
+  /** @param limits `null`: no credential has limits */
+  constructor(
+    credentials: Credentials,
+    model: string,
+    session: string | null,
+    clock: Clock,
+    limits: CredentialLimits | null = null,
+  ) {
     this.#credentials = credentials;
     this.#model = model;
     this.#session = session;
     this.#clock = clock;
+    this.#limits = limits;
     this.#sentAtMs = clock.nowMs();
-    this.#current = credentials.next(model, NONE, true, this.#sentAtMs, session)!;
+    const first = credentials.next(model, NONE, true, this.#sentAtMs, session, this.#mayUse(this.#sentAtMs));
+    if (first === null) throw limits === null ? noCredential() : credentialsUsedUp();
+    this.#current = first;
+    this.#begin();
   }
 
   get current(): string {
@@ -190,11 +220,43 @@ export class CredentialRotation {
     if ((!isLimit && !isOfAccount(error) && !isSignatureRefusal(error)) || !mayRepeat) throw error;
     if (isLimit) this.#limit = error;
     this.#tried = [...this.#tried, this.#current];
+    this.ended(0);
     const nowMs = this.#clock.nowMs();
-    const next = this.#credentials.next(this.#model, this.#tried, this.#limit === null, nowMs, this.#session);
+    const mayUse = this.#mayUse(nowMs);
+    const next = this.#credentials.next(this.#model, this.#tried, this.#limit === null, nowMs, this.#session, mayUse);
     if (next === null) throw this.#limit ?? error;
     this.#current = next;
     this.#sentAtMs = nowMs;
+    this.#begin();
+  }
+
+  /** Identifies the current credential in records; `null`: its cost is not limited. */
+  get costedAs(): string | null {
+    return this.#counted === null ? null : this.#counted.use.costedAs;
+  }
+
+  /** Called with the headers of each response, if the provider follows the vendor's limits. */
+  received(headers: IncomingHttpHeaders): void {
+    this.#credentials.received(this.#current, this.#model, headers, this.#clock.nowMs());
+  }
+
+  /** Ends the attempt for the limits of its credential. `tokens` are those that it used. */
+  ended(tokens: number): void {
+    if (this.#counted === null) return;
+    this.#counted.use.end(this.#counted, tokens, this.#clock.nowMs());
+    this.#counted = null;
+  }
+
+  #mayUse(nowMs: number): MayUse | null {
+    if (this.#limits === null) return null;
+    const { uses } = this.#limits;
+    return (name) => (uses.get(name)?.freeAtMs(nowMs) ?? nowMs) <= nowMs;
+  }
+
+  #begin(): void {
+    if (this.#limits === null) return;
+    const use = this.#limits.uses.get(this.currentName ?? '');
+    this.#counted = use?.begin(this.#limits.tokens, this.#sentAtMs) ?? null;
   }
 
   #note({ refusal, response }: UpstreamFailure): void {

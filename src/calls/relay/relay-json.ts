@@ -5,7 +5,6 @@ import type { ReadResponse } from '../../protocols/metering/response.ts';
 import type { UsageFacts } from '../../protocols/metering/usage-facts.ts';
 import { WrittenText } from '../../protocols/metering/written-text.ts';
 import { SignedBlocks } from '../../protocols/signed-blocks.ts';
-import { translateWhole } from '../../protocols/translation/translated-answer.ts';
 import {
   Exchange,
   type ResponseReceiver,
@@ -26,6 +25,7 @@ import { relayedHeaders } from './call-headers.ts';
 import { usageOfWhole, type WrittenSize } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { RelayDependencies } from './relay-stream.ts';
+import { MODEL_MEMBER, withModelName } from './shown-model.ts';
 import { untranslatable } from './translated-error.ts';
 
 /**
@@ -40,6 +40,8 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 const WITHOUT_USAGE = 'The provider gave a response without usage, so it cannot be billed. Nothing is charged.';
 const UNTRUE_USAGE =
   'The provider gave a response with usage that cannot be true, so it cannot be billed. Nothing is charged.';
+const TOO_LARGE_TO_TRANSLATE =
+  'The response of the provider is larger than the 32 MiB that can be translated. Nothing is charged.';
 const NOTHING_WRITTEN = { sizeBytes: 0, pictures: 0 };
 
 /**
@@ -59,6 +61,8 @@ class JsonRelay implements ResponseReceiver {
   readonly #capture: JsonCapture;
   /** The member of the response that may contain signed blocks; `null`: there is none. */
   readonly #signedMember: string | null;
+  /** The name of the model that the response shows; `null`: that of the provider. */
+  readonly #shownModel: string | null;
   /** Size of the text in the response. Chunks that must be dropped are measured before; all others only if the size is needed. */
   #written: WrittenText | null = null;
   #isMeasured = false;
@@ -72,6 +76,8 @@ class JsonRelay implements ResponseReceiver {
   /** Size of the response so far, with bytes that were sent already. */
   #sizeBytes = 0;
   #isInvalid = false;
+  /** Why the response is unusable; absent: the usual words. */
+  #unusableWords: string | undefined;
   /** True if chunks are sent before settlement, because the response is too large or there is no memory. */
   #isSentEarly = false;
   /** True if there was no memory to store the response for repeats. */
@@ -85,6 +91,8 @@ class JsonRelay implements ResponseReceiver {
     const { input, hasSeveralMakers } = call;
     const { keep, keepMarked, count, holding, estimate } = input.response;
     this.#signedMember = hasSeveralMakers ? input.signedMember : null;
+    const showsAsked = call.route.showsAskedModel === true && call.translation === null;
+    this.#shownModel = showsAsked ? call.askedModel : null;
     const more = upstream.provider.estimatesUsage ? estimate : undefined;
     this.#capture = new JsonCapture({
       keep: more === undefined ? keep : [...new Set([...keep, ...more.keep])],
@@ -94,6 +102,7 @@ class JsonRelay implements ResponseReceiver {
           : { name: this.#signedMember, marks: keepMarked?.marks ?? null, isKeptUnmarked: true },
       count: more === undefined ? count : [...new Set([...count, ...more.count])],
       holding,
+      locate: this.#shownModel === null ? undefined : MODEL_MEMBER,
       keptBytesMax: KEPT_BYTES_MAX,
     });
   }
@@ -144,30 +153,31 @@ class JsonRelay implements ResponseReceiver {
     else this.#exchange.abort();
   }
 
-  #receiveSuccess(chunk: Buffer): void {
+  #receiveSuccess(received: Buffer): void {
     if (this.#isInvalid) return;
     try {
-      this.#capture.push(chunk);
+      this.#capture.push(received);
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       this.#isInvalid = true;
       this.#exchange.abort();
       return;
     }
+    const located = this.#shownModel === null ? [] : this.#capture.takeLocated();
+    const chunk = located.length === 0 ? received : withModelName(received, located, this.#shownModel!);
     this.#held.push(chunk);
     this.#sizeBytes += chunk.length;
     this.#heldBytes += chunk.length;
     if (this.#call.client.isGone) this.#dropUnlessStorable();
     const isTooLarge = this.#sizeBytes > HELD_BYTES_MAX;
-    const fits = this.#count();
     if (this.#call.translation !== null) {
-      // A translated response is written when all of it is known.
-      if (isTooLarge || !fits) {
-        this.#isInvalid = true;
-        this.#exchange.abort();
-      }
+      // A translated response is written when all of it is known, so reading waits until there is memory for more.
+      if (isTooLarge) this.#refuseTooLarge();
+      this.#count();
+      this.#memory.readOn();
       return;
     }
+    const fits = this.#count();
     this.#isSentEarly ||= isTooLarge;
     if (!this.#call.client.isGone && (this.#isSentEarly || !fits)) {
       this.#isSentEarly = true;
@@ -177,6 +187,14 @@ class JsonRelay implements ResponseReceiver {
       this.#count();
     }
     this.#memory.readOn();
+  }
+
+  #refuseTooLarge(): void {
+    this.#isInvalid = true;
+    this.#unusableWords = TOO_LARGE_TO_TRANSLATE;
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#exchange.abort();
   }
 
   /** Called when the client has left. The response is dropped unless it can be stored for repeated requests. */
@@ -216,7 +234,8 @@ class JsonRelay implements ResponseReceiver {
     if (this.#held.length < 2) return;
     const { client } = this.#call;
     const last = this.#held.pop()!;
-    if (!client.hasBegun) this.#begin(contentLength(this.#head!));
+    // Another name of the model changes the length.
+    if (!client.hasBegun) this.#begin(this.#shownModel === null ? contentLength(this.#head!) : null);
     for (const chunk of this.#held) client.write(chunk);
     this.#letGo(last);
   }
@@ -227,7 +246,7 @@ class JsonRelay implements ResponseReceiver {
       const response = this.#readSuccess(failure);
       const usage = response === null ? null : await this.#usage(response);
       if (usage === null) throw this.#unusable(response);
-      if (this.#call.translation !== null) this.#translate(this.#call.translation, usage);
+      if (this.#call.translation !== null) await this.#translate(this.#call.translation, usage);
       await this.#call.end({
         status: 'succeeded',
         usage,
@@ -273,16 +292,20 @@ class JsonRelay implements ResponseReceiver {
    * Replaces the response by its translation.
    * @throws UpstreamFailure if the client's protocol cannot express it
    */
-  #translate({ answer }: TranslatedInput, usage: UsageFacts): void {
+  async #translate({ answer }: TranslatedInput, usage: UsageFacts): Promise<void> {
     // The client has left, and nobody will repeat the request.
     if (this.#held.length === 0) return;
+    const { callId, startedAtMs, principal } = this.#call;
+    const whole = { facts: answer, call: { callId, startedAtMs }, usage };
     try {
-      const translated = translateWhole(answer, this.#call, Buffer.concat(this.#held), usage);
-      this.#held = [translated];
-      this.#sizeBytes = translated.length;
+      const translating = this.#dependencies.translateAnswer(whole, Buffer.concat(this.#held), principal);
+      this.#held = [translating instanceof Promise ? await translating : translating];
     } catch (error) {
       throw untranslatable(error, this.#requestId);
     }
+    this.#sizeBytes = this.#held[0]!.length;
+    this.#heldBytes = this.#sizeBytes;
+    this.#count();
   }
 
   #sendRest(): void {
@@ -304,7 +327,7 @@ class JsonRelay implements ResponseReceiver {
     const { input } = this.#call;
     const { basis } = this.#call.pricing;
     const answer = this.#errorAnswer();
-    if (response === null) return unusableSuccess(this.#requestId, undefined, answer);
+    if (response === null) return unusableSuccess(this.#requestId, this.#unusableWords, answer);
     if (input.response.usage(response, basis) !== null) return unusableSuccess(this.#requestId, UNTRUE_USAGE, answer);
     const lacksUsage = basis === 'tokens' && (response.member('usage') ?? null) === null;
     return unusableSuccess(this.#requestId, lacksUsage ? WITHOUT_USAGE : undefined, answer);

@@ -13,13 +13,15 @@ import { type ProviderAnswer, UpstreamFailure, unusableSuccess } from '../../pro
 import { responseKind, upstreamRequestId } from '../../providers/upstream/headers.ts';
 import { answerInSuccess, ERROR_BODY_BYTES_MAX, refusalFailure } from '../../providers/upstream/refusal.ts';
 import { removeSecrets } from '../../providers/upstream/secrets.ts';
-import { answerInEvent, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
+import { answerInEvent, type IsRefusal, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
 import type { Call } from '../call.ts';
+import type { RequestWorkers } from '../request-workers.ts';
 import { relayedHeaders } from './call-headers.ts';
 import { type AbortLimits, ClientAbort } from './client-abort.ts';
 import type { EstimateDependencies } from './estimates.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { KeepAlive } from './keep-alive.ts';
+import { KEEP_ALIVE_COMMENT, KeepAlive } from './keep-alive.ts';
+import { ShownModel } from './shown-model.ts';
 import { type EventRelay, StreamEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { neededWhole, StreamTranslation } from './stream-translation.ts';
@@ -30,10 +32,8 @@ const BYTES_AFTER_END_MAX = 1024 * 1024;
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Readers of event streams ignore comments (WHATWG HTML, "Server-sent events"). */
-const KEEP_ALIVE_COMMENT = Buffer.from(': keep-alive\n\n');
-
 export interface RelayDependencies extends EstimateDependencies {
+  readonly translateAnswer: RequestWorkers['translateAnswer'];
   readonly abortLimits: AbortLimits;
   readonly clock: Clock;
   /** The memory budget for responses that wait in the gateway. */
@@ -43,15 +43,16 @@ export interface RelayDependencies extends EstimateDependencies {
 /**
  * Relays a stream. Events are forwarded as they arrive, with backpressure in both directions; the terminal event waits until the charge is
  * durable (`docs/architecture.md`, "Invariants of money"). A failure before the first event gets its own status.
+ * @param isRefusal whether the call is tried elsewhere after an error as the first event; `null`: no other attempt is left
  * @throws UpstreamFailure if the stream did not begin
  */
 export function relayStream(
   call: Call,
   upstream: UpstreamRequest,
   dependencies: RelayDependencies,
-  hasAlternative = false,
+  isRefusal: IsRefusal | null = null,
 ): Promise<void> {
-  return new StreamRelay(call, upstream, dependencies, hasAlternative).run();
+  return new StreamRelay(call, upstream, dependencies, isRefusal).run();
 }
 
 class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
@@ -76,7 +77,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #keepAlive: KeepAlive | null = null;
   /** Whether events were relayed; true even if the client had left by then. */
   #hasRelayed = false;
-  /** Keeps the first events as long as another route can be tried; `null`: no other route exists. */
+  readonly #isRefusal: IsRefusal | null;
+  /** Keeps the first events as long as another attempt can be made; `null`: none is left. */
   readonly #opening: StreamOpening | null;
   /** A refusal that the provider sent as an event, before anything was forwarded to the client. */
   #refusal: UpstreamFailure | null = null;
@@ -84,20 +86,28 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   #errorEvent: Buffer | null = null;
   /** Translates what is sent to the client; `null`: it is sent as it is. */
   readonly #translated: StreamTranslation | null;
+  /** Writes the name of the model that the client asked for; `null`: the provider's name stays. */
+  readonly #shownModel: ShownModel | null;
+  /** Whether the client gets the bytes of the provider. */
+  readonly #isPlain: boolean;
 
-  constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, hasAlternative: boolean) {
+  constructor(call: Call, upstream: UpstreamRequest, dependencies: RelayDependencies, isRefusal: IsRefusal | null) {
     const { requestId, input, hasSeveralMakers } = call;
     const { basis } = call.pricing;
     const { translation } = call;
     this.#translated = translation === null ? null : new StreamTranslation(translation.answer, call);
+    const showsAsked = call.route.showsAskedModel === true && translation === null;
+    this.#shownModel = showsAsked ? new ShownModel(call.askedModel) : null;
     this.#call = call;
     this.#upstream = upstream;
     this.#dependencies = dependencies;
     this.requestId = requestId;
-    this.#opening = hasAlternative ? new StreamOpening((bytes) => this.#relay(bytes)) : null;
+    this.#isRefusal = isRefusal;
+    this.#opening = isRefusal !== null ? new StreamOpening((bytes) => this.#relay(bytes)) : null;
     const signed = hasSeveralMakers && input.signedMember !== null ? new SignedBlocks() : null;
     const reading = input.readStream(basis, upstream.provider.restatesUsage);
-    this.#tap = new StreamTap(this.#translated === null ? reading : neededWhole(reading), this, signed);
+    this.#isPlain = this.#translated === null && this.#shownModel === null;
+    this.#tap = new StreamTap(this.#isPlain ? reading : neededWhole(reading), this, signed);
     this.#end = new StreamEnd(call, upstream.body, dependencies, this.#tap, this, this.#translated);
   }
 
@@ -122,7 +132,7 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
       if (this.#otherBody !== null) throw this.#notAStream(this.#otherBody);
       this.#tap.end();
       const isCancelled = this.#clientAbort?.state === 'cancelled';
-      const untranslated = this.#translated?.failure ?? null;
+      const untranslated = this.#end.isSettling ? null : (this.#translated?.failure ?? null);
       if (untranslated !== null) failure = untranslatable(untranslated, this.requestId);
       await (untranslated === null && this.#tap.isComplete(endedCleanly)
         ? this.#end.complete()
@@ -135,7 +145,8 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   /** Called when the provider's side has ended. Only the end of the stream is still to be written. */
   #stop(): void {
     this.#isOver = true;
-    this.#keepAlive?.stop();
+    if (this.#call.keepAlive === null || this.#call.client.isCommitted) this.#keepAlive?.stop();
+    else this.#keepAlive?.attemptFailed();
     this.#clientAbort?.stop();
     this.#end.stop();
     this.#opening?.stop();
@@ -197,9 +208,10 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
 
   /** If an error event arrives before anything was sent, aborts the request, so that another route is tried. Returns whether it did. */
   #refuses(event: Buffer): boolean {
-    const isSent = this.#hasRelayed || this.#call.client.hasBegun || this.#end.hasBegun;
+    const isSent = this.#hasRelayed || this.#call.client.isCommitted || this.#end.hasBegun;
     if (this.#opening === null || isSent) return false;
-    this.#refusal ??= streamRefusal(event, this.#head!, this.#upstream.provider.hidden.texts, this.requestId);
+    const { texts } = this.#upstream.provider.hidden;
+    this.#refusal ??= streamRefusal(event, this.#head!, texts, this.requestId, this.#isRefusal!);
     if (this.#refusal === null) return false;
     this.#exchange.abort();
     return true;
@@ -213,26 +225,32 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   forwardError(event: Buffer): void {
     if (this.#refuses(event)) return;
     this.#errorEvent ??= event;
-    if (this.#translated === null) this.send(this.#scrubbed(event));
-    else this.#translated.noteError(this.#scrubbed(event));
+    if (this.#translated === null) this.send(this.#shown(this.#scrubbed(event)));
+    else this.#translated.noteError(event, this.#head!, this.#upstream.provider.hidden.texts, this.requestId);
   }
 
   finish(bytes: Buffer): void {
     if (this.#translated !== null) this.#opening?.sendKept();
-    this.#end.hold(this.#translated === null ? bytes : this.#translated.push(bytes));
+    this.#end.hold(this.#isPlain ? bytes : this.#shown(bytes));
   }
 
   finishError(event: Buffer): void {
     if (this.#refuses(event)) return;
     this.#errorEvent ??= event;
-    this.#translated?.noteError(this.#scrubbed(event));
-    this.#end.hold(this.#translated === null ? this.#scrubbed(event) : NO_BYTES);
+    this.#translated?.noteError(event, this.#head!, this.#upstream.provider.hidden.texts, this.requestId);
+    this.#end.hold(this.#translated === null ? this.#shown(this.#scrubbed(event)) : NO_BYTES);
   }
 
   /** Sends events of the provider. */
   #relay(bytes: Buffer): void {
     if (!this.#hasRelayed) this.#relayBegins();
-    this.send(this.#translated === null ? bytes : this.#translated.push(bytes));
+    this.send(this.#isPlain ? bytes : this.#shown(bytes));
+  }
+
+  /** Events of the provider as the client gets them. */
+  #shown(events: Buffer): Buffer {
+    if (this.#translated !== null) return this.#translated.push(events);
+    return this.#shownModel === null ? events : this.#shownModel.write(events);
   }
 
   /** What the provider's error event says; `null`: there was none. */
@@ -268,14 +286,17 @@ class StreamRelay implements ResponseReceiver, TapOutput, EventRelay {
   }
 
   #startKeepAlive(): void {
-    const { client, settings } = this.#call;
+    const { client, settings, keepAlive } = this.#call;
     const keepAliveMs = settings.config.server.sseKeepAlive;
-    if (keepAliveMs === undefined) return;
-    this.#keepAlive = new KeepAlive(keepAliveMs, () => {
-      if (client.isGone || client.isBehind || !this.#tap.isBetweenEvents) return;
-      if (!client.hasBegun) this.begin();
-      client.write(KEEP_ALIVE_COMMENT);
-    });
+    if (keepAlive === null && keepAliveMs === undefined) return;
+    this.#keepAlive =
+      keepAlive ??
+      new KeepAlive(keepAliveMs!, () => {
+        if (client.isGone || client.isBehind) return;
+        if (!client.hasBegun) this.begin();
+        client.write(KEEP_ALIVE_COMMENT);
+      });
+    this.#keepAlive.isBetweenEvents = () => this.#tap.isBetweenEvents;
   }
 
   /** Text that identifies the provider is removed (contract 1). */

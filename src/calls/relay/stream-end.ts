@@ -10,7 +10,7 @@ import type { CallEnd } from '../call-end.ts';
 import { type EstimateDependencies, estimateInput, reservationOf, withinReservation } from './estimates.ts';
 import { toResponse } from './failover.ts';
 import type { StreamTranslation } from './stream-translation.ts';
-import { reportedFailure, translatedError, untranslatable } from './translated-error.ts';
+import { translatedError, untranslatable, untranslatedWords } from './translated-error.ts';
 
 /** How long missing usage is awaited: some providers report it after the terminal event. */
 const LATE_USAGE_MS = 2_000;
@@ -73,6 +73,11 @@ export class StreamEnd {
     this.#translation = translation;
   }
 
+  /** Whether the terminal event has arrived. From then on, `complete` handles a failure of the translation, too. */
+  get isSettling(): boolean {
+    return this.#settling !== null;
+  }
+
   hold(bytes: Buffer): void {
     this.hasBegun = true;
     if (this.#isSettled) {
@@ -114,7 +119,10 @@ export class StreamEnd {
 
   async #settleAndSend(): Promise<void> {
     const translation = this.#translation;
-    if (translation !== null) {
+    const { client } = this.#call;
+    // Nothing was delivered, so the error gets a status of its own.
+    if (translation?.errorFailure && !client.isCommitted && !client.isGone) throw translation.errorFailure;
+    if (translation !== null && translation.error === null) {
       this.hold(translation.close());
       if (translation.failure !== null) {
         this.#isBroken = true;
@@ -131,7 +139,7 @@ export class StreamEnd {
     this.heldBytes = 0;
     this.#relay.count();
     // The client has left, so later bytes of the stream are not needed.
-    if (this.#call.client.isGone) this.#relay.abort();
+    if (client.isGone) this.#relay.abort();
   }
 
   /** Called after the terminal event. A failure of the provider's connection no longer matters. */
@@ -140,7 +148,7 @@ export class StreamEnd {
     try {
       await this.#settle();
     } catch (error) {
-      if (client.hasBegun) client.endWithError(toResponse(error), this.#relay.requestId);
+      if (client.isCommitted) client.endWithError(toResponse(error), this.#relay.requestId);
       throw error;
     }
     if (client.isGone || this.#isBroken) return;
@@ -182,12 +190,6 @@ export class StreamEnd {
     client.endWithError(translatedError(error, policy.operation), this.#relay.requestId);
   }
 
-  /** The failure of a translated stream that began with the provider's error; `null`: it did not. */
-  #providersFailure(): UpstreamFailure | null {
-    const error = this.#translation?.error ?? null;
-    return error === null ? null : reportedFailure(error, this.#relay.requestId);
-  }
-
   async #completed(): Promise<CallEnd> {
     const { hasError, usage } = this.#tap;
     const { visibleTextBytes } = usage;
@@ -203,7 +205,7 @@ export class StreamEnd {
         durationMs,
       });
     }
-    const error = hasError ? this.#brokenBy('streamBroken', null) : null;
+    const error = hasError ? this.#brokenBy('streamBroken', null, facts) : null;
     return this.#endWith(facts, 200, error, !hasError || this.#hasDelivered(facts), hasError ? 'aborted' : 'succeeded');
   }
 
@@ -215,19 +217,22 @@ export class StreamEnd {
       ? this.#dependencies.speeds.unseenTokens(route.id, this.#streamedMs(), model.hiddenReasoning)
       : 0;
     const usage = this.#tap.usage.observed() ?? (await this.#estimated(unseen));
-    if (!client.hasBegun && !hasLeft)
-      throw failure ?? this.#providersFailure() ?? unusableSuccess(this.#relay.requestId);
+    if (!client.isCommitted && !hasLeft)
+      throw failure ?? this.#translation?.errorFailure ?? unusableSuccess(this.#relay.requestId);
     const isEmptySuccess = failure === null && !isCancelled && !this.#tap.hasError;
-    const error = hasLeft ? null : this.#brokenBy(brokenKind(failure, usage), failure);
+    const error = hasLeft ? null : this.#brokenBy(brokenKind(failure, usage), failure, usage);
     const counts = this.#hasDelivered(usage) || isEmptySuccess;
     return this.#endWith(usage, client.hasBegun ? 200 : null, error, counts, 'aborted');
   }
 
   /** Returns the error of a broken stream. If the provider sent an error event, the event is the cause. */
-  #brokenBy(kind: ErrorKind, failure: UpstreamFailure | null): GatewayError {
+  #brokenBy(kind: ErrorKind, failure: UpstreamFailure | null, usage: UsageFacts | null): GatewayError {
     const answer = this.#relay.errorAnswer;
-    if (answer === null) return new GatewayError(kind, { cause: failure });
+    const reason = this.#translation?.failure ?? null;
+    const words = reason === null ? {} : { message: untranslatedWords(reason, usage !== null) };
+    if (answer === null) return new GatewayError(kind, { ...words, cause: failure });
     return new GatewayError(kind, {
+      ...words,
       cause: new UpstreamFailure('unknown', new GatewayError(kind), failure ?? undefined, { answer }),
     });
   }

@@ -1,12 +1,14 @@
-import { GatewayError } from '../../errors/gateway-error.ts';
-import { isRecord, parseJson } from '../../lib/json/json.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
 import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
-import { eventFields } from '../../lib/sse/event-fields.ts';
 import type { StreamReading } from '../../protocols/metering/stream-reading.ts';
 import type { Usage } from '../../protocols/metering/usage-facts.ts';
 import { AnswerError } from '../../protocols/translation/answer.ts';
 import { type AnswerCall, TranslatedStream } from '../../protocols/translation/translated-answer.ts';
 import type { AnswerFacts } from '../../protocols/translation/translated-request.ts';
+import type { UpstreamHead } from '../../providers/upstream/exchange.ts';
+import type { UpstreamFailure } from '../../providers/upstream/failure.ts';
+import { errorInEvent, streamRefusal } from '../../providers/upstream/stream-refusal.ts';
+import { reportedFailure } from './translated-error.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
@@ -16,6 +18,7 @@ export class StreamTranslation {
   /** Why the stream cannot be translated; `null`: nothing went wrong. */
   failure: AnswerError | JsonSyntaxError | null = null;
   #error: GatewayError | null = null;
+  #errorFailure: UpstreamFailure | null = null;
   #isClosed = false;
 
   constructor(facts: AnswerFacts, call: AnswerCall) {
@@ -45,18 +48,21 @@ export class StreamTranslation {
     return this.#stream.end(usage);
   }
 
-  /** Keeps the words of an error event of the provider. */
-  noteError(event: Buffer): void {
-    const { data } = eventFields(event);
-    const body = data === null ? null : parseJson(data.toString('utf8'));
-    const error = isRecord(body) && isRecord(body.error) ? body.error : body;
-    const message = isRecord(error) && typeof error.message === 'string' ? error.message : undefined;
-    this.#error ??= new GatewayError('streamBroken', message === undefined ? {} : { message });
+  /** Keeps the first error event of the provider. */
+  noteError(event: Buffer, head: UpstreamHead, secrets: readonly string[], requestId: string): void {
+    if (this.#error !== null) return;
+    this.#error = errorInEvent(event, secrets);
+    this.#errorFailure = streamRefusal(event, head, secrets, requestId) ?? reportedFailure(this.#error, requestId);
   }
 
   /** The error that the provider reported in its stream; `null`: none. */
   get error(): GatewayError | null {
     return this.#error;
+  }
+
+  /** The failure of a call whose stream has nothing but this error. */
+  get errorFailure(): UpstreamFailure | null {
+    return this.#errorFailure;
   }
 
   #try(translate: () => Buffer): Buffer {

@@ -3,10 +3,7 @@ import { JsonSyntaxError } from '../../lib/json/json-scan.ts';
 import type { Operation } from '../../protocols/operations/operation.ts';
 import { AnswerError } from '../../protocols/translation/answer.ts';
 import { UpstreamFailure, unusableSuccess } from '../../providers/upstream/failure.ts';
-
-/** Words of providers for a context that is too long. Agents summarize their conversation when they read the words of their protocol. */
-const CONTEXT_TOO_LONG =
-  /prompt is too long|context.?(?:length|window)|maximum context|too many (?:input )?tokens|input (?:is |length |token count )?(?:too long|exceed)/i;
+import { isContextTooLong } from './refused-content.ts';
 
 /**
  * The error of a provider that speaks another protocol, for the client: its status and words, but not its `param`, which names a member of a
@@ -15,7 +12,7 @@ const CONTEXT_TOO_LONG =
 export function translatedError(error: GatewayError, { protocol }: Pick<Operation, 'protocol'>): GatewayError {
   const { kind, status, retry, headers, requestId, cause } = error;
   let { message, code } = error;
-  const isTooLong = code === 'context_length_exceeded' || (isOfSize(status) && CONTEXT_TOO_LONG.test(message));
+  const isTooLong = isContextTooLong(error);
   if (isTooLong && protocol.name === 'messages' && !message.startsWith(TOO_LONG)) message = `${TOO_LONG}: ${message}`;
   if (isTooLong && protocol.name !== 'messages') code = 'context_length_exceeded';
   return new GatewayError(kind, {
@@ -31,19 +28,28 @@ export function translatedError(error: GatewayError, { protocol }: Pick<Operatio
 
 const TOO_LONG = 'prompt is too long';
 
-/** Statuses of requests that are too large. A 429 can speak of too many tokens, too, but of those of a minute. */
-const isOfSize = (status: number): boolean => status === 400 || status === 413;
-
-/** The failure of a call whose provider reported an error in place of an answer. */
-export function reportedFailure({ message }: GatewayError, requestId: string): UpstreamFailure {
-  return new UpstreamFailure('unknown', new GatewayError('upstreamError', { message, requestId }));
+/** The failure of a call whose provider reported an error in place of a stream. A status of the call itself does not blame the route. */
+export function reportedFailure(
+  { message, status, code }: Pick<GatewayError, 'message' | 'status' | 'code'>,
+  requestId: string,
+): UpstreamFailure {
+  if (status >= 500) return new UpstreamFailure('unknown', new GatewayError('upstreamError', { message, requestId }));
+  const response = new GatewayError('upstreamRefused', { message, status, code, requestId });
+  return new UpstreamFailure('refused', response, undefined, { refusal: { reason: 'call', status } });
 }
 
 /** The failure of a call whose answer cannot be translated. @throws other errors, which are faults of the gateway */
 export function untranslatable(error: unknown, requestId: string): UpstreamFailure {
+  // There is no thread for it, but the provider has run the call.
+  if (error instanceof GatewayError) {
+    return new UpstreamFailure('unknown', error, undefined, { hadSuccess: true, blamesRoute: false });
+  }
   if (!(error instanceof AnswerError) && !(error instanceof JsonSyntaxError)) throw error;
-  return unusableSuccess(
-    requestId,
-    `The answer of the provider cannot be translated: ${error.message}. Nothing is charged.`,
-  );
+  return unusableSuccess(requestId, untranslatedWords(error, false));
+}
+
+/** @param isCharged whether a part was delivered, which is charged */
+export function untranslatedWords({ message }: Error, isCharged: boolean): string {
+  const charge = isCharged ? 'The output received so far is charged' : 'Nothing is charged';
+  return `The answer of the provider cannot be translated: ${message}. ${charge}.`;
 }
