@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { memberLabel } from '../protocols/translation/member-labels.ts';
 import { CallCounts, type CountedReport } from './call-counts.ts';
 import { unitLabel } from './call-metrics.ts';
 
@@ -59,6 +60,17 @@ describe('call counts', () => {
         ['query', ['200', 1]],
         ['health', ['none', 1]],
       ],
+    );
+  });
+});
+
+describe('the label of a member', () => {
+  it('is its name without the index of a tool, and "other" for names that clients choose', () => {
+    assert.deepEqual(
+      ['top_k', 'metadata.user_id', 'tools[8](web_search)', 'tools[0].strict', 'tools[1].my_own', 'my_own'].map(
+        memberLabel,
+      ),
+      ['top_k', 'metadata.user_id', 'tools', 'tools[].strict', 'other', 'other'],
     );
   });
 });

@@ -1,6 +1,13 @@
+import type { TranslationNote } from '../accounting/calls/call-outcome.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { type UnitCounts, type UnitName, unitNames } from '../protocols/metering/usage-units.ts';
+import { memberLabel } from '../protocols/translation/member-labels.ts';
 import type { RequestEnd, RequestReport } from '../requests/request-report.ts';
+
+interface TranslatedMember {
+  readonly labels: readonly [from: string, to: string, effect: 'left_out' | 'added', member: string];
+  calls: number;
+}
 
 export type CountedReport = Pick<
   RequestReport,
@@ -27,7 +34,8 @@ export class RouteCounts {
   streamsWithoutUsage = 0;
   excess = 0;
   unpriced = 0;
-  translated = 0;
+  /** Translated calls by the operations of client and provider. */
+  readonly translated = new Map<string, Map<string, number>>();
   times: CallTimes | null = null;
 
   constructor(model: string, provider: string) {
@@ -66,6 +74,8 @@ export class CallCounts {
   readonly requests = new Map<string, Map<string, number>>();
   /** Failures by provider and code. */
   readonly providerFailures = new Map<string, Map<string, number>>();
+  /** Calls whose translation left out or added a member, by the operations of client and provider, effect and member. */
+  readonly translatedMembers = new Map<string, TranslatedMember>();
   readonly #routes = new Map<string, Map<string, RouteCounts>>();
   readonly #timesOf: (model: string, provider: string) => CallTimes;
   #pairs = 0;
@@ -105,9 +115,26 @@ export class CallCounts {
     }
     if (notes?.excess !== undefined) route.excess++;
     if (notes?.unpriced !== undefined) route.unpriced++;
-    if (notes?.translation !== undefined) route.translated++;
+    if (notes?.translation !== undefined) this.#translated(route, outcome.operation, notes.translation);
     for (const { provider, error } of outcome.failedRoutes) add(this.providerFailures, provider, codeLabel(error));
     if (outcome.errorCode !== null) add(this.providerFailures, route.provider, codeLabel(outcome.errorCode));
+  }
+
+  #translated(route: RouteCounts, from: string, { to, leftOut, added }: TranslationNote): void {
+    add(route.translated, from, to);
+    for (const [effect, names] of [
+      ['left_out', leftOut],
+      ['added', added],
+    ] as const) {
+      // Names of several members can have one label, which counts once per call.
+      for (const member of new Set(names.map(memberLabel))) {
+        const labels = [from, to, effect, member] as const;
+        const key = labels.join();
+        const counted = this.translatedMembers.get(key);
+        if (counted === undefined) this.translatedMembers.set(key, { labels, calls: 1 });
+        else counted.calls++;
+      }
+    }
   }
 
   #routeOf(model: string, provider: string): RouteCounts {

@@ -102,10 +102,31 @@ export const callMetrics: readonly ReadMetric<CallCounts>[] = [
     help: 'Number of calls with usage for which their model has no price. GET /admin/v1/unpriced lists this usage.',
     value: ({ unpriced }) => unpriced,
   }),
-  ofRoute.counter('faregate_calls_translated_total', 'calls', {
-    help: 'Number of calls whose request was translated to the protocol of their provider.',
-    value: ({ translated }) => translated,
-  }),
+  {
+    name: 'faregate_calls_translated_total',
+    type: 'counter',
+    labels: ['model', 'provider', 'from', 'to'],
+    unit: 'calls',
+    help: 'Number of calls whose request was translated, by the operations of client and provider.',
+    *read(counts) {
+      for (const route of counts.routes()) {
+        for (const { labels, value } of pairs(route.translated))
+          yield { labels: [...labelsOf(route), ...labels], value };
+      }
+    },
+  },
+  {
+    name: 'faregate_translated_members_total',
+    type: 'counter',
+    labels: ['from', 'to', 'effect', 'member'],
+    unit: 'calls',
+    help:
+      'Number of translated calls in which a field of the request was left out or added, by the operations of client and provider. The ' +
+      'member is other if it is not in the tables of the translation.',
+    *read({ translatedMembers }) {
+      for (const { labels, calls } of translatedMembers.values()) yield { labels, value: calls };
+    },
+  },
   ofRoute.counter('faregate_calls_excess_usage_total', 'calls', {
     help: 'Number of calls whose provider reported more usage than is possible. The excess is not charged.',
     value: ({ excess }) => excess,

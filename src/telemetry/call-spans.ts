@@ -37,6 +37,7 @@ const OPERATION_NAMES: Readonly<Record<OperationName, string>> = {
   messages: 'chat',
   responses: 'chat',
   compact: 'compact',
+  completions: 'text_completion',
   embeddings: 'embeddings',
   rerank: 'rerank',
   'images.generate': 'generate_content',

@@ -6,18 +6,25 @@ import { metricRows } from './metrics.ts';
 const LABELS = new Set([
   ...[
     'code',
+    'credential',
+    'effect',
     'engine',
+    'from',
     'http_status',
     'kind',
     'lane',
+    'limit',
+    'member',
     'model',
+    'name',
     'node_version',
+    'of',
     'partition',
     'place',
     'pool',
     'provider',
   ],
-  ...['provider_model', 'result', 'state', 'status', 'unit', 'version'],
+  ...['provider_model', 'result', 'state', 'status', 'to', 'unit', 'version'],
 ]);
 
 describe('metric rows', () => {

@@ -44,6 +44,9 @@ export interface NodeFigures {
   };
   readonly providers: readonly ProviderFigures[];
   readonly routes: readonly RouteFigures[];
+  /** Limits of providers, routes and credentials; empty: there are none. */
+  readonly providerLimits: readonly ProviderLimitFigures[];
+  readonly vendorLimits: readonly VendorLimitFigures[];
   readonly requestWorkers: readonly PoolTasks[];
   readonly bodies: { readonly used: BodySizes; readonly max: BodySizes };
   /** Figures about notices. Attempts are counted from the start of the process. */
@@ -90,6 +93,27 @@ export interface RouteFigures {
   readonly state: RouteStatus['state'];
   /** Number of accounts whose own breaker is open, because their calls keep failing. */
   readonly accountsLeftOut: number;
+}
+
+export interface ProviderLimitFigures {
+  readonly provider: string;
+  readonly of: 'provider' | 'route' | 'credential';
+  /** Of a provider its id, of a route its models, of a credential its name. */
+  readonly name: string;
+  /** Name of the setting. */
+  readonly limit: string;
+  /** In yuan for costs. */
+  readonly used: number;
+  readonly max: number;
+}
+
+/** The remaining amount of a limit of a vendor, as its last response stated it. */
+export interface VendorLimitFigures {
+  readonly provider: string;
+  readonly credential: string;
+  readonly providerModel: string;
+  readonly limit: string;
+  readonly remaining: number;
 }
 
 export type NodeMetric = ReadMetric<NodeFigures>;

@@ -10,6 +10,19 @@ const ofRoute = metricsOf(({ routes }: NodeFigures) => routes, {
   provider_model: ({ providerModel }) => providerModel,
 });
 
+const ofLimit = metricsOf(({ providerLimits }: NodeFigures) => providerLimits, {
+  provider: ({ provider }) => provider,
+  of: ({ of }) => of,
+  name: ({ name }) => name,
+  limit: ({ limit }) => limit,
+});
+const ofVendorLimit = metricsOf(({ vendorLimits }: NodeFigures) => vendorLimits, {
+  provider: ({ provider }) => provider,
+  credential: ({ credential }) => credential,
+  provider_model: ({ providerModel }) => providerModel,
+  limit: ({ limit }) => limit,
+});
+
 export const providerMetrics: readonly NodeMetric[] = [
   ofProvider.sum('faregate_provider_calls_in_flight', 'calls', {
     help: 'Number of calls in flight at a provider.',
@@ -37,7 +50,7 @@ export const providerMetrics: readonly NodeMetric[] = [
     type: 'gauge',
     labels: ['provider', 'state'],
     unit: 'credentials',
-    help: 'Number of credentials of a provider by state: active, resting (in a cooldown after a 429 for a model), or refused by the provider.',
+    help: 'Number of credentials of a provider by state: active, resting (in a cooldown after a 429 for a model), refused by the provider, or missing (its command gives none).',
     read: (node) =>
       node.providers.flatMap(({ id, credentials }) =>
         Object.entries(credentials).map(([state, value]) => ({ labels: [id, state], value })),
@@ -58,5 +71,17 @@ export const providerMetrics: readonly NodeMetric[] = [
   ofRoute.highest('faregate_route_accounts_left_out', 'accounts', {
     help: 'Number of accounts whose own breaker on a route is open, because their calls keep failing there.',
     value: ({ accountsLeftOut }) => accountsLeftOut,
+  }),
+  ofLimit.highest('faregate_provider_limit_used', '', {
+    help: 'What is used of a limit of a provider, a route or a credential, by all nodes as this one knows: requests, tokens, calls, or yuan for dailyCostYuan and monthlyCostYuan.',
+    value: ({ used }) => used,
+  }),
+  ofLimit.highest('faregate_provider_limit_max', '', {
+    help: 'Value of a limit of a provider, a route or a credential.',
+    value: ({ max }) => max,
+  }),
+  ofVendorLimit.lowest('faregate_provider_vendor_limit_remaining', '', {
+    help: 'Remaining amount of a rate limit of the vendor (requests, tokens, input-tokens or output-tokens) for a credential and a model, by its last response, until the limit resets. Only for providers with vendorLimits: follow.',
+    value: ({ remaining }) => remaining,
   }),
 ];

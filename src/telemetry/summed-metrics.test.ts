@@ -44,6 +44,8 @@ async function report({ ends, inFlight = 0, isUp = true, lateMs = 0 }: Worker): 
     },
     providers: [],
     routes: [],
+    providerLimits: [],
+    vendorLimits: [],
     requestWorkers: [],
     bodies: { used: { memoryBytes: 0, diskBytes: 0 }, max: { memoryBytes: 50, diskBytes: 50 } },
     notices: { delivered: 0, failed: 0, inFlight: 0, due: 0 },
