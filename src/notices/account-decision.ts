@@ -8,7 +8,7 @@ import {
   WINDOW_MS,
   type WindowFacts,
 } from './account-facts.ts';
-import { decideBudget, decideDailyCap } from './budget-decision.ts';
+import { decideBudget, decideDailyCap, noticedBudgets } from './budget-decision.ts';
 import { type AccountDecision, decideShare, NOTHING, type NoticeStates } from './notice-states.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +23,7 @@ export function decideAccount(facts: AccountFacts, states: NoticeStates, terms: 
   const decisions = [
     decideBalance(facts, states.has(BALANCE), facts.lowBalanceNano ?? terms.lowBalanceNano),
     decideDailyCap(facts, states, terms),
-    ...facts.budgets.map((budget) => decideBudget(budget, states, terms)),
+    ...noticedBudgets(facts.budgets, states).map((budget) => decideBudget(budget, states, terms)),
     ...facts.subscriptions.flatMap((subscription) => decidePlan(facts.accountId, subscription, states, terms)),
   ];
   return {

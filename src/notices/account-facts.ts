@@ -16,7 +16,7 @@ export interface AccountFacts {
   /** Daily spend and its caps. */
   readonly day: Pick<BalanceRow, 'dailyCapNano' | 'ownDailyCapNano' | 'dayBeganAtMs' | 'spentNano'>;
   readonly subscriptions: readonly SubscriptionFacts[];
-  /** Budgets of keys and members that are used to at least the lowest of `budgetPercents`. */
+  /** Budgets of keys, members, end users and tags that are used to at least the lowest of `budgetPercents`. */
   readonly budgets: readonly OwnedBudget[];
 }
 
@@ -62,7 +62,7 @@ export interface NoticedPlan {
   readonly fiveHourCalls: number;
 }
 
-/** A budget that may cause a notice, with the key or member that it limits. */
+/** A budget that may cause a notice, with the key, the member or the caller that it limits. */
 export interface OwnedBudget extends Omit<UsedBudget, 'ownerId'> {
   readonly owner: BudgetOwner;
 }

@@ -122,6 +122,34 @@ describe('the notice budget.nearly_used', () => {
     assert.deepEqual(mailed('key_free'), { userId: null, owners: true });
   });
 
+  it('is sent for the first 20 end users of a period, and for the budget that others share', () => {
+    const states = new Map<string, NoticeState>();
+    const periods = periodsAt(NOW_MS);
+    const look = (names: readonly (string | null)[]) => {
+      const budgets = names.map((name) => ({
+        accountId: ACCOUNT,
+        owner: { accountId: ACCOUNT, id: 'endUser', name, prefix: null, userId: null },
+        caller: { kind: 'endUser' as const, value: name },
+        model: null,
+        period: 'day' as const,
+        ...{ capNano: YUAN, spentNano: YUAN, percent: 100, beganAtMs: periods.dayBeganAtMs, freesAtMs: 1 },
+      }));
+      const day = { dailyCapNano: null, ownDailyCapNano: null, dayBeganAtMs: 0, spentNano: 0n };
+      const money = { balanceNano: YUAN, lastEntryNo: 1n, lowBalanceNano: null, groupId: null, day };
+      const facts = { accountId: ACCOUNT, ...money, subscriptions: [], budgets };
+      const decision = decideAccount(facts, states, { ...NO_TERMS, nowMs: NOW_MS, periods, budgetPercents: [80, 100] });
+      for (const state of decision.states) states.set(state.subject, state);
+      return decision.notices;
+    };
+    const names = Array.from({ length: 25 }, (_, n) => `user ${n}`);
+    const first = look(names.slice(0, 15));
+    assert.deepEqual([first.length, first[0]!.data.scope, first[0]!.data.name], [15, 'endUser', 'user 0']);
+    assert.deepEqual(first[0]!.mailTo, { userId: null, owners: true });
+    const next = look([...names, null]).map(({ data }) => data.name);
+    assert.deepEqual(next, [...names.slice(15, 20), null]);
+    assert.deepEqual(look([...names, null]), []);
+  });
+
   it('contains the budget and its use', () => {
     const owner = new Owner('key_own', 'acme-large');
     owner.set({ weeklySpendCapNano: 10n * YUAN });

@@ -1,3 +1,4 @@
+import type { CallerBudgetName } from '../accounting/accounts/caller-budget-ids.ts';
 import { type Statement, toArray } from '../db/database.ts';
 import type { DirectoryQueryable } from '../db/home-pools.ts';
 import { orNull, type RowOf, selection, textColumn } from '../db/table.ts';
@@ -12,8 +13,17 @@ const OWNERS = selection({
   userId: orNull(textColumn('user_id')),
 });
 
-/** A key that can be used, or a member of the account. */
-export type BudgetOwner = RowOf<typeof OWNERS>;
+/** A key that can be used, a member of the account, or a caller, whose id is the kind. */
+export interface BudgetOwner extends Omit<RowOf<typeof OWNERS>, 'name'> {
+  /** `null`: the end users, or the tags, that share the default budget. */
+  readonly name: string | null;
+}
+
+interface BudgetOfOwner {
+  readonly accountId: string;
+  readonly ownerId: string;
+  readonly caller: CallerBudgetName | null;
+}
 
 /** Selects the owners of budgets, without former members and keys that are revoked or have expired. Uses api_keys_by_id and primary keys. */
 const selectOwners: Statement = {
@@ -30,13 +40,17 @@ where m.account_id = any ($2::text[])`,
 /** Reads the owners of budgets by account and id. */
 export async function readBudgetOwners(
   directory: DirectoryQueryable,
-  budgets: readonly { readonly accountId: string; readonly ownerId: string }[],
+  budgets: readonly BudgetOfOwner[],
   nowMs: number,
-): Promise<(budget: { readonly accountId: string; readonly ownerId: string }) => BudgetOwner | null> {
-  if (budgets.length === 0) return () => null;
-  const ids = [...new Set(budgets.map(({ ownerId }) => ownerId))];
-  const accountIds = [...new Set(budgets.map(({ accountId }) => accountId))];
-  const rows = OWNERS.all(await directory.query(selectOwners, [toArray(ids), toArray(accountIds), new Date(nowMs)]));
+): Promise<(budget: BudgetOfOwner) => BudgetOwner | null> {
+  const stored = budgets.filter(({ caller }) => caller === null);
+  const ids = [...new Set(stored.map(({ ownerId }) => ownerId))];
+  const accountIds = [...new Set(stored.map(({ accountId }) => accountId))];
+  const parameters = [toArray(ids), toArray(accountIds), new Date(nowMs)];
+  const rows = ids.length === 0 ? [] : OWNERS.all(await directory.query(selectOwners, parameters));
   const owners = new Map(rows.map((owner) => [`${owner.accountId} ${owner.id}`, owner]));
-  return ({ accountId, ownerId }) => owners.get(`${accountId} ${ownerId}`) ?? null;
+  return ({ accountId, ownerId, caller }) =>
+    caller === null
+      ? (owners.get(`${accountId} ${ownerId}`) ?? null)
+      : { accountId, id: ownerId, name: caller.value, prefix: null, userId: null };
 }

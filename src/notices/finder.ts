@@ -2,13 +2,16 @@ import { type BackgroundJob, createBackgroundJob } from '../lib/background-job.t
 import type { Clock } from '../lib/clock.ts';
 import { firstIdAt } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { BudgetWatch, WatchedBudget } from './budget-watch.ts';
 import type { NodeStatus, NodeWatch } from './node-watch.ts';
 import type { DueNotice } from './notice.ts';
 import type { ExpiringKey, NewNotices, NoticeStore } from './notice-store.ts';
 
-interface FinderTerms {
+export interface FinderTerms {
   readonly routeDownAfterMs: number;
   readonly keptMs: number;
+  /** Shares of budgets at which a notice is sent, in ascending order. */
+  readonly budgetPercents: readonly number[];
 }
 
 interface FinderDependencies {
@@ -17,6 +20,9 @@ interface FinderDependencies {
   readonly options: () => NewNotices;
   readonly status: () => NodeStatus;
   readonly watch: NodeWatch;
+  /** Budgets of providers, routes and credentials. */
+  readonly budgets: () => readonly WatchedBudget[];
+  readonly budgetWatch: BudgetWatch;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onNotices: () => void;
@@ -27,19 +33,25 @@ interface FinderDependencies {
 const KEY_DAYS = [7, 1] as const;
 
 const DAY_MS = 86_400_000;
+/** Longer than any month. */
+const BUDGETS_KEPT_MS = 32 * DAY_MS;
 /** Interval of scans for expiring keys and old notices. They use indexes, so they are cheap. */
 const SCAN_INTERVAL_MS = 60_000;
 
 /** Finds notices that `account-finder.ts` does not: those not about balances and plans. Also deletes old notices. */
 export function createFinder(dependencies: FinderDependencies): BackgroundJob {
-  const { store, terms, options, status, watch, clock, logger, onNotices, intervalMs } = dependencies;
+  const { store, terms, options, status, watch, budgets, budgetWatch, clock, logger, onNotices, intervalMs } =
+    dependencies;
   let lastScanAtMs = Number.NEGATIVE_INFINITY;
 
   async function checkNode(): Promise<void> {
-    const due = watch.findDue(status(), { nowMs: clock.nowMs(), routeDownAfterMs: terms().routeDownAfterMs });
-    if (due.length === 0) return;
-    await store.add(due, options());
+    const { routeDownAfterMs, budgetPercents } = terms();
+    const due = watch.findDue(status(), { nowMs: clock.nowMs(), routeDownAfterMs });
+    const ofBudgets = budgetWatch.findDue(budgets(), budgetPercents);
+    if (due.length + ofBudgets.notices.length === 0) return;
+    await store.add([...due, ...ofBudgets.notices], options());
     watch.markStored(due);
+    budgetWatch.markStored(ofBudgets);
     onNotices();
   }
 
@@ -54,7 +66,8 @@ export function createFinder(dependencies: FinderDependencies): BackgroundJob {
     }
     onNotices();
     const before = firstIdAt('ntc', nowMs - terms().keptMs);
-    while (!isStopping() && (await store.deleteBefore(before)) > 0);
+    const budgetsBefore = firstIdAt('ntc', nowMs - BUDGETS_KEPT_MS);
+    while (!isStopping() && (await store.deleteBefore(before, budgetsBefore)) > 0);
     lastScanAtMs = nowMs;
   }
 

@@ -106,9 +106,12 @@ where expires_at is not null and revoked_at is null and (expires_at, id) > ($1, 
 order by expires_at, id limit ${KEYS_ROWS}`,
 };
 
+/** Deletes notices before $1. One about a budget is kept for its month, until $2, so that it is not stored again in the same period. */
 const deleteNotices: Statement = {
   name: 'notices.forget',
-  text: `with old as (select id from notices where id < $1 order by id limit ${DELETED_ROWS}),
+  text: `with old as (
+  select id from notices where id < $1 and (kind <> 'provider.budget_nearly_used' or id < $2) order by id limit ${DELETED_ROWS}
+),
 deliveries as (delete from notice_deliveries d using old where d.notice_id = old.id)
 delete from notices n using old where n.id = old.id returning n.id`,
 };
@@ -159,7 +162,8 @@ export function createNoticeStore(directory: DirectoryPool) {
         await takeFinderLock(transaction);
         await addNotices(transaction, notices, options);
       }),
-    deleteBefore: async (id: string) => (await directory.query(deleteNotices, [id])).length,
+    /** @param budgetId the same for notices about budgets of providers, routes and credentials */
+    deleteBefore: async (id: string, budgetId: string) => (await directory.query(deleteNotices, [id, budgetId])).length,
   };
 }
 

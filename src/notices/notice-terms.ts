@@ -3,9 +3,12 @@ import { runningPeriods } from '../accounting/pricing/running-periods.ts';
 import type { Config } from '../config/schema.ts';
 import { AddressRanges } from '../lib/ip-address.ts';
 import { allRoutes, type Catalog } from '../providers/catalog/catalog.ts';
+import type { LimitedSubject } from '../providers/limits/provider-limits.ts';
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Providers } from '../providers/upstream/provider.ts';
 import type { AccountTerms, NoticedPlan } from './account-facts.ts';
+import type { WatchedBudget } from './budget-watch.ts';
+import type { FinderTerms } from './finder.ts';
 import type { MailTerms } from './mail-sender.ts';
 import type { NodeStatus } from './node-watch.ts';
 
@@ -27,6 +30,14 @@ export function accountTerms({ config, catalog, localTime, plans }: NoticeSettin
     plans: new Map(plans.map((plan) => [plan.id, plan])),
     dailyCapNano: (groupId) =>
       catalog.of(groupId).group?.limits?.dailyCapNano ?? config.billing.dailySpendCapYuan ?? null,
+  };
+}
+
+export function finderTerms({ notices, retention }: Config): FinderTerms {
+  return {
+    routeDownAfterMs: notices.routeDownAfter,
+    keptMs: retention.notices,
+    budgetPercents: ascending(notices.budgetPercents),
   };
 }
 
@@ -103,4 +114,13 @@ export function nodeStatus(
     credentials: [...credentials.values()],
     catalog: revisions ?? { inForce: null, failed: null },
   };
+}
+
+/** Returns the budgets of providers, routes and credentials whose costs are known. */
+export function watchedBudgets(subjects: readonly LimitedSubject[]): WatchedBudget[] {
+  return subjects.flatMap(({ use, credentialId: _, ...subject }) =>
+    use.budgetStatus
+      .filter(({ endsAtMs }) => Number.isFinite(endsAtMs))
+      .map(({ kind: period, ...budget }) => ({ ...subject, ...budget, id: use.id, period })),
+  );
 }

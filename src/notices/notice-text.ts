@@ -59,6 +59,7 @@ const OWN_PAGES: Readonly<Partial<Record<Notice['kind'], string>>> = {
 };
 const OPERATOR_PAGES: Readonly<Partial<Record<Notice['kind'], string>>> = {
   'route.down': '/operator/routes',
+  'provider.budget_nearly_used': '/operator/routes',
   'invoice.requested': '/operator/invoices',
   'provider.refused_account': '/operator/providers',
   'catalog.failed': '/operator/catalog',

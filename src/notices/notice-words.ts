@@ -72,6 +72,14 @@ function english(kind: Notice['kind'], of: DataText): Words {
         subject: `${of('provider')} refuses the credential ${of('credential')}`,
         text: `The provider ${of('provider')} refuses the credential ${of('credential')}, or the account it belongs to, with status ${of('status')}.`,
       };
+    case 'provider.budget_nearly_used': {
+      const budget = `${of('period') === 'day' ? 'Daily' : 'Monthly'} budget of ${LIMITED_EN[of('of')]?.(of) ?? of('provider')}`;
+      const consequence = 'calls take other routes or credentials, and are refused if there are none.';
+      return {
+        subject: `${budget}: ${of('percent')} % used`,
+        text: `${budget}: calls have cost ${of('usedYuan')} of ${of('limitYuan')} yuan. ${isUsedUp(of) ? 'Until it is renewed' : 'Once it is used up'}, ${consequence} A new period begins at ${of('resetsAt')}.`,
+      };
+    }
     case 'catalog.failed':
       return {
         subject: `Revision ${of('revision')} of the catalog cannot be used`,
@@ -111,6 +119,14 @@ const BUDGETS_EN: BudgetTexts = {
   account: () => 'The daily spend cap of the account',
   member: (of) => `The budget of ${of('name')}`,
   key: (of) => `The budget of the API key ${of('name')} (${of('prefix')})`,
+  endUser: (of) =>
+    of('name') === '' ? 'The budget that further end users share' : `The budget of the end user ${of('name')}`,
+  tag: (of) => (of('name') === '' ? 'The budget that further tags share' : `The budget of the tag ${of('name')}`),
+};
+const LIMITED_EN: BudgetTexts = {
+  provider: (of) => `the provider ${of('provider')}`,
+  route: (of) => `the route of ${of('model')} to ${of('provider')} (${of('providerModel')})`,
+  credential: (of) => `the credential ${of('credential')} of ${of('provider')}`,
 };
 const PERIODS_EN: Texts = { day: 'for the day', week: 'for the week', month: 'for the month', total: 'in total' };
 const MEASURES_EN: Texts = {
@@ -174,6 +190,13 @@ function chinese(kind: Notice['kind'], of: DataText): Words {
         subject: `供应商 ${of('provider')} 拒绝凭证 ${of('credential')}`,
         text: `供应商 ${of('provider')} 拒绝凭证 ${of('credential')} 或其所属账户，状态码 ${of('status')}。`,
       };
+    case 'provider.budget_nearly_used': {
+      const budget = `${LIMITED_ZH[of('of')]?.(of) ?? of('provider')} 的${of('period') === 'day' ? '每日' : '每月'}预算`;
+      return {
+        subject: `${budget}已用 ${of('percent')}%`,
+        text: `${budget}：调用成本已达 ${of('usedYuan')} 元，上限 ${of('limitYuan')} 元。${isUsedUp(of) ? '重置之前' : '用尽后'}，调用改用其他路由或凭据；没有可用的，则被拒绝。将于 ${of('resetsAt')} 重置。`,
+      };
+    }
     case 'catalog.failed':
       return {
         subject: `目录修订 ${of('revision')} 无法使用`,
@@ -208,6 +231,13 @@ const BUDGETS_ZH: BudgetTexts = {
   account: () => '账户的每日消费上限',
   member: (of) => `成员 ${of('name')} 的预算`,
   key: (of) => `API 密钥 ${of('name')}（${of('prefix')}）的预算`,
+  endUser: (of) => (of('name') === '' ? '其余终端用户共用的预算' : `终端用户 ${of('name')} 的预算`),
+  tag: (of) => (of('name') === '' ? '其余标签共用的预算' : `标签 ${of('name')} 的预算`),
+};
+const LIMITED_ZH: BudgetTexts = {
+  provider: (of) => `供应商 ${of('provider')}`,
+  route: (of) => `模型 ${of('model')} 到供应商 ${of('provider')} 的路由 ${of('providerModel')}`,
+  credential: (of) => `供应商 ${of('provider')} 的凭据 ${of('credential')}`,
 };
 const PERIODS_ZH: Texts = { day: '今日', week: '本周', month: '本月', total: '累计' };
 const MEASURES_ZH: Texts = { tokens: '本周期的 token ', weekly_calls: '本周的调用', five_hour_calls: '五小时内的调用' };

@@ -10,6 +10,7 @@ export const ACCOUNT_KINDS = [
 const OPERATOR_KINDS = [
   'route.down',
   'provider.refused_account',
+  'provider.budget_nearly_used',
   'catalog.failed',
   'catalog.recovered',
   'prices.changed',
