@@ -112,6 +112,11 @@ const memberChanged: Sentence = (facts) => {
   return { en: `changed the limits of ${name} in${account.en}`, zh: `修改${name}在${account.zh}中的限额` };
 };
 
+const callerBudgets = fixed(
+  'changed the budgets of end users and tags of{account}',
+  '修改{account}的终端用户和标签预算',
+);
+
 const memberRemoved: Sentence = (facts) => {
   const { name, account } = facts;
   const isRevoked: Bilingual = { en: ', and revoked their keys', zh: '，并吊销其密钥' };
@@ -279,6 +284,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'accounts.members.delete': memberRemoved,
   'members.change': memberChanged,
   'members.delete': memberRemoved,
+  'accounts.caller-budgets.change': callerBudgets,
+  'caller-budgets.change': callerBudgets,
   'announcements.create': announcement('created', '创建'),
   'announcements.change': announcement('changed', '修改'),
   'announcements.delete': announcement('deleted', '删除'),

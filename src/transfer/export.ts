@@ -1,4 +1,5 @@
 import { ownerIdOf } from '../accounting/accounts/budget-ids.ts';
+import { callerOfBudget } from '../accounting/accounts/caller-budget-ids.ts';
 import { isPersonId } from '../accounting/accounts/key-limit-tables.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type AccountTable, type ExportedAccount, openExport } from './export-store.ts';
@@ -76,7 +77,8 @@ async function* linesOf(
   yield* written('api_keys', ({ id: keyId }) => void keyIds.add(keyId!));
   // On Citus, the snapshot of a partition may have limits of a key that was created after the snapshot of keys.
   for (const { keyId, row: limits } of released.keyLimitRows) {
-    if (isPersonId(keyId) || keyIds.has(ownerIdOf(keyId))) lines.row('key_limits', limits);
+    const isOfKey = !isPersonId(keyId) && callerOfBudget(keyId) === null;
+    if (!isOfKey || keyIds.has(ownerIdOf(keyId))) lines.row('key_limits', limits);
   }
   for (const { keyId, row: limits } of released.rateLimitRows) {
     if (keyId === '' || keyIds.has(keyId)) lines.row('rate_limits', limits);

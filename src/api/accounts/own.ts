@@ -130,7 +130,7 @@ export function ownAccountEndpoints(dependencies: OwnAccountDependencies): Accou
       path: '/account',
       subject: { kind: 'account', named: (_input, { scope }) => scope.accountId, read: readOwn },
       summary:
-        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s particulars, whether members see the balance, or what is recorded of callers',
+        'Change the name, the e-mail address, the account’s own daily cap, the buyer’s details, whether members see the balance, or what is recorded of callers',
       needs: 'owner',
       body: accountChange,
       response: ownerAccount,

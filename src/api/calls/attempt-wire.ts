@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { CallAttempt } from '../../accounting/calls/call-outcome.ts';
+import { formatYuan } from '../../lib/yuan.ts';
+import { yuan } from '../management/response-fields.ts';
 
 export const attempt = z.strictObject({
   no: z
@@ -20,13 +22,19 @@ export const attempt = z.strictObject({
     .nullable()
     .describe('What the provider said, or the error of the connection: without secrets, at most 300 characters.'),
   isPrivate: z.boolean().describe('Whether account holders see neither status nor words.'),
+  isLost: z.boolean().describe('Whether the attempt might have run although it failed, and another one followed.'),
+  costAtMostYuan: yuan
+    .nullable()
+    .describe('What a lost attempt can have cost the operator; null: nothing, or the route has no cost prices.'),
 });
 type AttemptOnWire = z.infer<typeof attempt>;
 
 export function attemptToWire(made: CallAttempt): AttemptOnWire {
   const { no, provider, model, credential = null, startedMs, durationMs, failure = null, words = null } = made;
-  const { status: httpStatus = null, isPrivate = false } = made;
-  return { no, provider, model, credential, startedMs, durationMs, failure, httpStatus, words, isPrivate };
+  const { status: httpStatus = null, isPrivate = false, isLost = false, costAtMostNano } = made;
+  const costAtMostYuan = costAtMostNano === undefined ? null : formatYuan(BigInt(costAtMostNano));
+  const answer = { failure, httpStatus, words, isPrivate, isLost, costAtMostYuan };
+  return { no, provider, model, credential, startedMs, durationMs, ...answer };
 }
 
 /**

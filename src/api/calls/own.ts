@@ -46,6 +46,7 @@ const ownCallMembers = callResponse.pick({
   durationMs: true,
   firstByteMs: true,
   translation: true,
+  fallback: true,
 });
 
 /** An inner model without its name at the provider, which is only for operators. */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { RecordedCaller } from '../../accounting/accounts/recording.ts';
 import { type ResolutionNote, requestIdOf, type SessionNote } from '../../accounting/calls/call-outcome.ts';
 import type { CallRecord } from '../../accounting/calls/calls-store.ts';
 import type { CallRefund } from '../../accounting/corrections/refund-store.ts';
@@ -21,6 +20,7 @@ import { at, count, listOf, signerId, yuan } from '../management/response-fields
 import { shown } from '../management/shown.ts';
 import { ledgerEntryId, yuanOrNull } from '../management/wire.ts';
 import { attempt, attemptToWire } from './attempt-wire.ts';
+import { callerFields, callerToWire } from './caller-wire.ts';
 
 type PricesOnWire = { [name: string]: string | PricesOnWire };
 
@@ -88,21 +88,6 @@ const resolution = z.strictObject({
 
 const refund = z.strictObject({ entryId: z.string(), amountYuan: yuan, memo: z.string().nullable(), at });
 
-/** Who made a call. Address, program and end user are `null` unless they are recorded (`docs/callers.md`). */
-export const callerFields = {
-  clientAddress: z.string().nullable(),
-  program: z.string().nullable().describe('The product tokens of the user agent.'),
-  endUser: z.string().nullable().describe('The end user whom the request named.'),
-  tags: listOf(z.string()).describe('The tags in the header `x-faregate-tags`.'),
-};
-
-const callerToWire = (caller: RecordedCaller | null | undefined) => ({
-  clientAddress: caller?.clientAddress ?? null,
-  program: caller?.program ?? null,
-  endUser: caller?.endUser ?? null,
-  tags: caller?.tags ?? [],
-});
-
 export const callResponse = z
   .strictObject({
     id: z.string(),
@@ -127,6 +112,10 @@ export const callResponse = z
       .describe(
         'The protocol into which the request was translated, and the names of fields that were left out and added; null if it was sent as it is.',
       ),
+    fallback: z
+      .strictObject({ asked: z.string(), reason: z.string() })
+      .nullable()
+      .describe('The requested model, and why another one served the call; null if it served the call itself.'),
     failedRoutes: listOf(z.strictObject({ provider: z.string(), model: z.string(), error: z.string() })),
     attempts: listOf(attempt).describe('The attempts in order; empty unless one of them failed.'),
     isStream: z.boolean(),
@@ -188,6 +177,7 @@ export function callToWire(call: CallRecord, { accountName, keyName, refunds = [
     route: { provider: call.provider, model: call.providerModel },
     session: sessionToWire(call.notes?.session),
     translation: call.notes?.translation ?? null,
+    fallback: call.notes?.fallback ?? null,
     failedRoutes: (call.failedRoutes ?? []).map(({ provider, model, error }) => ({ provider, model, error })),
     attempts: (call.notes?.attempts ?? []).map(attemptToWire),
     usage: call.usageSource === null ? null : { source: call.usageSource, ...usageToWire(call) },

@@ -2,10 +2,12 @@ import { requireAllowedModel } from '../../calls/allowed-models.ts';
 import type { Settings } from '../../calls/settings.ts';
 import { type BodyLimits, type BodyOwner, readBody, requireJson } from '../../http/body.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import { operationOf } from '../../protocols/operations/all.ts';
 import { totalTokens } from '../../protocols/token-estimate/budgets.ts';
 import { ESTIMATOR_VERSION } from '../../protocols/token-estimate/count-body.ts';
 import { familyFactor } from '../../protocols/token-estimate/families.ts';
 import { modelAbsence } from '../../providers/catalog/catalog.ts';
+import { translatedFormOf } from '../../providers/catalog/translated-routes.ts';
 import type { EstimateEndpoint } from './endpoint.ts';
 import { EndpointHandler, type Visit } from './endpoint-handler.ts';
 
@@ -29,7 +31,9 @@ export class EstimateHandler extends EndpointHandler<EstimateEndpoint, Exchange>
     if (model === null && estimate.requiresModel) throw modelAbsence(name!);
     if (model !== null) requireAllowedModel(model, principal, catalog);
     const factor = model?.tokenFactor ?? familyFactor(model?.id ?? name ?? '');
-    const estimated = JSON.stringify(estimate.toResponse(totalTokens(count, factor)));
+    const served = model === null ? null : translatedFormOf(model, operationOf(estimate.kind));
+    const counted = served === null ? count : { ...count, budgetTokens: count.translatedBudgetTokens[served] };
+    const estimated = JSON.stringify(estimate.toResponse(totalTokens(counted, factor)));
     exchange.sendJson(200, estimated, { 'x-gateway-token-estimate': ESTIMATOR_VERSION });
   }
 

@@ -7,6 +7,7 @@ import { chatProtocol } from '../../protocols/chat/protocol.ts';
 import { messagesProtocol } from '../../protocols/messages/protocol.ts';
 import { chat } from '../../protocols/operations/chat.ts';
 import { compact } from '../../protocols/operations/compact.ts';
+import { completions } from '../../protocols/operations/completions.ts';
 import { countTokens } from '../../protocols/operations/count-tokens.ts';
 import { embeddings } from '../../protocols/operations/embeddings.ts';
 import { imageEdit } from '../../protocols/operations/image-edit.ts';
@@ -17,7 +18,7 @@ import { rerank } from '../../protocols/operations/rerank.ts';
 import { responses } from '../../protocols/operations/responses.ts';
 import { responsesEnvelope } from '../../protocols/responses/errors.ts';
 import type { PublishedOperation } from '../../providers/catalog/public-catalog.ts';
-import { balance } from '../queries/balance.ts';
+import { balance, billingSubscription, billingUsage } from '../queries/balance.ts';
 import { codingBalance } from '../queries/coding-balance.ts';
 import { isMessagesClient } from '../queries/messages-client.ts';
 import {
@@ -46,6 +47,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
   // biome-ignore format: a table reads best with one row a line
   const rows: Endpoint[] = [
     call('/v1/chat/completions', CHAT, chat, balanceOf, 402, bodyLimit),
+    call('/v1/completions', CHAT, completions, balanceOf, 402, bodyLimit),
     call('/v1/embeddings', CHAT, embeddings, balanceOf, 402, bodyLimit),
     call('/v1/rerank', CHAT, rerank, balanceOf, 402, bodyLimit),
     call('/v2/rerank', COHERE, rerank, balanceOf, 402, bodyLimit),
@@ -55,6 +57,7 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     call('/v1/images/edits', CHAT, imageEdit, balanceOf, 429, editBodyLimit),
     call('/v1/messages', MESSAGES, messages, balanceOf, 402, bodyLimit),
     call('/v1/coding/chat/completions', CHAT, chat, coding, 402, bodyLimit),
+    call('/v1/coding/completions', CHAT, completions, coding, 402, bodyLimit),
     call('/v1/coding/responses', RESPONSES, responses, coding, 402, bodyLimit),
     call('/v1/coding/responses/compact', CHAT, compact, coding, 429, bodyLimit),
 
@@ -66,6 +69,8 @@ export function endpointTable({ server }: Config): readonly Endpoint[] {
     query('/v1/models', shared, modelList),
     query('/v1/models/:model', shared, modelDetail),
     query('/v1/user/balance', USAGE, balance),
+    query('/v1/dashboard/billing/subscription', CHAT, billingSubscription),
+    query('/v1/dashboard/billing/usage', CHAT, billingUsage),
     query('/user/balance', USAGE_MESSAGES, balance),
     query('/v1/coding/models', shared, codingModelList),
     query('/v1/coding/models/:model', shared, codingModelDetail),

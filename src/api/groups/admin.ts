@@ -29,6 +29,9 @@ const groupResponse = z
     models: listOf(z.string()).nullable().describe('The models that its accounts may use; null: all.'),
     providers: listOf(z.string()).nullable().describe('The providers that serve its calls; null: all.'),
     priceFactorBasisPoints: count.describe('The price factor of accounts without one of their own.'),
+    fallbacks: listOf(z.string()).describe(
+      'The models that serve calls of its accounts if no route of the requested model does and it has no fallbacks of its own.',
+    ),
     pricedModels: listOf(z.string()).describe('The models that have a price of their own in this group.'),
     requestsPerMinute: count.nullable(),
     tokensPerMinute: count.nullable(),
@@ -58,13 +61,14 @@ export function groupEndpoints({ accounts, catalog }: GroupAdminDependencies): A
 }
 
 function groupToWire(group: AccountGroup, accounts: number): GroupResponse {
-  const { models, providers, prices, limits } = group;
+  const { models, providers, prices, limits, fallbacks } = group;
   return shown(groupResponse, {
     ...group,
     accounts,
     hasMoreAccounts: accounts >= COUNTED_MAX,
     models: models && [...models],
     providers: providers && [...providers],
+    fallbacks: fallbacks?.models ?? [],
     pricedModels: [...prices.keys()],
     requestsPerMinute: limits === null ? null : limits.requestsMax,
     tokensPerMinute: limits === null ? null : limits.tokensMax,

@@ -3,7 +3,7 @@ import { listsInForce, priceInForce, type TimeOfDayPrice } from '../../accountin
 import { recordedPrices } from '../../accounting/pricing/priced-by.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Catalog, Model } from '../../providers/catalog/catalog.ts';
+import { type Catalog, type Model, routesOf } from '../../providers/catalog/catalog.ts';
 import { price, priceToWire } from '../calls/wire.ts';
 import { count, listOf } from '../management/response-fields.ts';
 
@@ -67,9 +67,9 @@ export function createPublicPrices(
   };
 }
 
-/** Whether a provider serves an operation of the model (contract 4.9). */
-function isCallable({ operations, routes }: Model): boolean {
-  return [...operations].some(({ protocol }) => routes[protocol.name].length > 0);
+/** Whether a route serves an operation of the model, natively or by translation (contract 4.9). */
+function isCallable(model: Model): boolean {
+  return [...model.operations].some((operation) => routesOf(model, operation).length > 0);
 }
 
 function timeOfDayToWire({ timezone, peakHours, peak, offPeak }: TimeOfDayPrice): z.infer<typeof timeOfDay> {

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { DialectSearch } from '../../calls/dialect-search/dialect-search.ts';
 import type { ProviderModels } from '../../calls/provider-models.ts';
 import type { ProviderTest } from '../../calls/provider-test.ts';
+import { dialect } from '../../config/dialect-schema.ts';
+import { dialectYaml } from '../../config/dialect-yaml.ts';
 import { notesOf, presets } from '../../config/presets.ts';
 import { protocolNames } from '../../protocols/all.ts';
 import { shownUnits } from '../../protocols/metering/usage-units.ts';
@@ -16,12 +19,15 @@ interface ProviderAdminDependencies {
     asked: { readonly model: string | null; readonly operation: string | null },
   ) => Promise<ProviderTest | null>;
   /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
+  readonly searchDialect?: (providerId: string, model: string | null) => Promise<DialectSearch | null>;
+  /** Returns `null` if there is no such provider. Absent in processes that do not call providers. */
   readonly listProviderModels?: (providerId: string) => Promise<ProviderModels | null>;
 }
 
 const providerTest = z.strictObject({ model: filterText.nullish(), operation: filterText.nullish() });
 
-export function providerEndpoints({ testProvider, listProviderModels }: ProviderAdminDependencies): AdminEndpoint[] {
+export function providerEndpoints(dependencies: ProviderAdminDependencies): AdminEndpoint[] {
+  const { testProvider, searchDialect, listProviderModels } = dependencies;
   const listPresets = adminEndpoint({
     method: 'GET',
     path: '/provider-presets',
@@ -31,7 +37,8 @@ export function providerEndpoints({ testProvider, listProviderModels }: Provider
       return { data: PRESETS };
     },
   });
-  if (testProvider === undefined || listProviderModels === undefined) return [listPresets];
+  if (testProvider === undefined || searchDialect === undefined || listProviderModels === undefined)
+    return [listPresets];
   return [
     listPresets,
     adminEndpoint({
@@ -47,6 +54,21 @@ export function providerEndpoints({ testProvider, listProviderModels }: Provider
         const test = await testProvider(id, { model: body.model ?? null, operation: body.operation ?? null });
         if (test === null) throw notFound('provider', id);
         return providerTestToWire(id, test);
+      },
+    }),
+    adminEndpoint({
+      method: 'POST',
+      path: '/providers/:id/dialect',
+      // As for a test: the provider charges for the calls.
+      isChange: false,
+      needs: 'change',
+      summary: 'Find the dialect in which a provider takes translated requests, with about a dozen small calls',
+      body: z.strictObject({ model: filterText.nullish() }),
+      response: dialectSearchResponse,
+      async run({ id, body }) {
+        const search = await searchDialect(id, body.model ?? null);
+        if (search === null) throw notFound('provider', id);
+        return dialectSearchToWire(id, search);
       },
     }),
     adminEndpoint({
@@ -93,9 +115,10 @@ const providerPreset = z
         protocol: z.enum(protocolNames),
         baseUrl: z.string(),
         vendor: z.string().nullable(),
-        auth: z.enum(['bearer', 'x-api-key']).nullable(),
+        auth: z.enum(['bearer', 'x-api-key', 'api-key']).nullable(),
         missingUsage: z.literal('estimate').nullable(),
         allows: listOf(z.string()),
+        dialect: dialect.nullable(),
       }),
     ).describe('One entry for each protocol of the vendor.'),
   })
@@ -111,6 +134,7 @@ const PRESETS: z.infer<typeof presetList>['data'] = presets.map((preset) => ({
   providers: preset.providers.map(({ vendor = null, auth = null, missingUsage = null, allows = [], ...provider }) => ({
     ...provider,
     ...{ vendor, auth, missingUsage, allows: [...allows] },
+    dialect: provider.dialect ?? null,
   })),
 }));
 
@@ -154,5 +178,40 @@ export function providerTestToWire(provider: string, { results, ...test }: Provi
             ]),
       chargeYuan: yuanOrNull(chargeNano),
     })),
+  };
+}
+
+const dialectSearchResponse = z
+  .strictObject({
+    provider: z.string(),
+    protocol: z.enum(protocolNames),
+    model: z.string().nullable(),
+    providerModel: z.string(),
+    trials: listOf(
+      z.strictObject({
+        tried: z.string().describe('The keys of the dialect that were tried, or what was asked.'),
+        status: z.enum(['succeeded', 'failed']),
+        httpStatus: z.int().nullable(),
+        durationMs: z.number(),
+        message: z.string().nullable().describe('The words of the provider, or what its response lacks.'),
+      }),
+    ),
+    dialect: dialect.nullable().describe('The dialect with which all steps succeeded; null: there is none.'),
+    yaml: z.string().nullable().describe('The dialect for the configuration; empty if the defaults suffice.'),
+  })
+  .meta({ id: 'DialectSearch' });
+
+export type DialectSearchResponse = z.infer<typeof dialectSearchResponse>;
+
+export function dialectSearchToWire(
+  provider: string,
+  { trials, dialect: found, ...search }: DialectSearch,
+): DialectSearchResponse {
+  return {
+    provider,
+    ...search,
+    trials: trials.map(({ isSuccess, ...trial }) => ({ ...trial, status: isSuccess ? 'succeeded' : 'failed' })),
+    dialect: found,
+    yaml: found === null ? null : dialectYaml(found),
   };
 }

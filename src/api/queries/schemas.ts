@@ -14,6 +14,23 @@ export const balanceResponse = z
   })
   .meta({ id: 'BalanceSnapshot', examples: [{ is_active: true, balance: 12.5, unit: 'CNY' }] });
 
+const yuanLeft = z.number().describe('What is left, in yuan.');
+
+export const billingSubscriptionResponse = z
+  .strictObject({
+    object: z.literal('billing_subscription'),
+    has_payment_method: z.literal(true),
+    soft_limit_usd: yuanLeft,
+    hard_limit_usd: yuanLeft,
+    system_hard_limit_usd: yuanLeft,
+    access_until: z.literal(0),
+  })
+  .meta({ id: 'BillingSubscription' });
+
+export const billingUsageResponse = z
+  .strictObject({ object: z.literal('list'), total_usage: z.literal(0) })
+  .meta({ id: 'BillingUsage' });
+
 const window = { limit: count, used: count, remaining: count, usedPercent: percent };
 
 export const codingBalanceResponse = z

@@ -3,6 +3,7 @@ import type { AdminNeed } from '../../people/access.ts';
 import { accountEndpoints } from '../accounts/admin.ts';
 import { announcementEndpoints } from '../announcements/admin.ts';
 import { auditEndpoints } from '../audit/admin.ts';
+import { callerBudgetEndpoints } from '../budgets/admin.ts';
 import { callEndpoints } from '../calls/admin.ts';
 import { callCorrectionEndpoints } from '../calls/corrections.ts';
 import { unpricedEndpoints } from '../calls/unpriced.ts';
@@ -65,6 +66,7 @@ const RESOURCES = [
   tokenEndpoints,
   userEndpoints,
   accountMemberEndpoints,
+  callerBudgetEndpoints,
   changeEndpoints,
   webhookEndpoints,
   announcementEndpoints,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GatewayError, invalidRequest } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { allRoutes, type Catalog, type Model, type Route } from '../../providers/catalog/catalog.ts';
+import type { LimitedSubject } from '../../providers/limits/provider-limits.ts';
 import { withoutDrained } from '../../providers/routing/choose.ts';
 import type { Drain, DrainTarget } from '../../providers/routing/drains/drain-store.ts';
 import { DRAINS_MAX, type Drains } from '../../providers/routing/drains/drains.ts';
@@ -12,12 +13,14 @@ import { conflict } from '../management/endpoint.ts';
 import { operatorOf } from '../management/operator.ts';
 import { count, listOf } from '../management/response-fields.ts';
 import { filterText, shortText } from '../management/wire.ts';
-import { drainMembers, drainToWire, routeResponse, routeToWire } from './wire.ts';
+import { drainMembers, drainToWire, limitsResponse, limitToWire, routeResponse, routeToWire } from './wire.ts';
 
 interface RouteAdminDependencies {
   readonly health: RouteHealth;
   readonly catalog: () => Catalog;
   readonly credentialsOf: (route: Route) => readonly CredentialStatus[];
+  /** The limits in force; empty: there are none. */
+  readonly limits: () => readonly LimitedSubject[];
   readonly drains: Drains;
   readonly clock: Clock;
 }
@@ -28,6 +31,7 @@ const endOfDrain = z.strictObject(target);
 
 const statuses = z.strictObject({
   data: listOf(routeResponse),
+  limits: limitsResponse.describe('Limits of providers, routes and credentials, with what is used.'),
   drains: listOf(z.strictObject({ ...drainMembers, routes: count })),
 });
 export type RoutesResponse = z.infer<typeof statuses>;
@@ -61,6 +65,7 @@ export function routeEndpoints(dependencies: RouteAdminDependencies): AdminEndpo
         await drains.refresh();
         return {
           data: routesToWire(allRoutes(catalog())),
+          limits: dependencies.limits().map((subject) => limitToWire(subject, clock.nowMs())),
           drains: drains.list().map((drain) => ({ ...drainToWire(drain), routes: routesOf(drain).length })),
         };
       },

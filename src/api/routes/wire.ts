@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { formatYuan } from '../../lib/yuan.ts';
 import { signerIdOf } from '../../people/actor.ts';
 import type { Model, Route } from '../../providers/catalog/catalog.ts';
+import type { LimitedSubject } from '../../providers/limits/provider-limits.ts';
 import type { Drain } from '../../providers/routing/drains/drain-store.ts';
 import type { RouteStatus } from '../../providers/routing/health.ts';
 import type { CredentialStatus } from '../../providers/upstream/credentials.ts';
-import { at, count, listOf, signerId } from '../management/response-fields.ts';
+import { at, count, listOf, signerId, yuan } from '../management/response-fields.ts';
 import { shown } from '../management/shown.ts';
 import { instantToWire } from '../management/wire.ts';
 
@@ -25,6 +27,41 @@ const drainResponse = z.strictObject(drainMembers).meta({ id: 'Drain' });
 export type DrainResponse = z.infer<typeof drainResponse>;
 
 const breakerState = z.enum(['closed', 'open', 'probing']);
+
+const vendorLimit = z.strictObject({
+  of: z.enum(['requests', 'tokens', 'input-tokens', 'output-tokens']),
+  max: count.nullable(),
+  remaining: count,
+  resetAt: at.nullable(),
+});
+
+const limitResponse = z
+  .strictObject({
+    of: z.enum(['provider', 'route', 'credential']),
+    provider: z.string(),
+    model: z.string().nullable().describe('null: not a route.'),
+    providerModel: z.string().nullable(),
+    credential: z.string().nullable().describe('Name of the credential; null: not a credential.'),
+    rates: listOf(
+      z.strictObject({
+        kind: z.enum(['requestsPerMinute', 'tokensPerMinute', 'concurrentCalls']),
+        max: count,
+        used: count.describe('What is in use, by this node’s knowledge of all nodes.'),
+        freeAt: at.nullable().describe('When a call is allowed again; null: now, or when another call has ended.'),
+      }),
+    ),
+    budgets: listOf(
+      z.strictObject({
+        kind: z.enum(['day', 'month']),
+        maxYuan: yuan,
+        usedYuan: yuan.describe('Cost of the calls that have ended, some seconds old.'),
+        endsAt: at.nullable().describe('null: the costs are not known yet.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ProviderLimit' });
+export type LimitResponse = z.infer<typeof limitResponse>;
+export const limitsResponse = listOf(limitResponse);
 
 export const routeResponse = z
   .strictObject({
@@ -52,10 +89,15 @@ export const routeResponse = z
       z.strictObject({
         name: z.string(),
         file: z.string().nullable(),
-        state: z.enum(['active', 'resting', 'refused']),
+        command: z.string().nullable().describe('The command that prints the credential.'),
+        expiresAt: at.nullable().describe('When it expires, if it is one of a command that said so.'),
+        state: z.enum(['active', 'resting', 'refused', 'missing']).describe('missing: its command gives none.'),
         status: z.int().nullable().describe('The HTTP status with which the provider refused the credential.'),
         triedAgainAt: at.nullable(),
         lastUsedAt: at.nullable().describe('null: this node has not used it since it started.'),
+        vendorLimits: listOf(vendorLimit).describe(
+          'Remaining amounts of the vendor’s rate limits for this model, by its last response; empty unless the provider has `vendorLimits: follow`.',
+        ),
       }),
     ),
   })
@@ -87,15 +129,27 @@ export function routeToWire(
       ...account,
       triedAgainAt: instantToWire(probeAtMs),
     })),
-    credentials: credentials.map(({ name, file, state, status, triedAgainAtMs, usedAtMs }) => ({
-      name,
-      file,
-      state,
-      status,
+    credentials: credentials.map(({ expiresAtMs, triedAgainAtMs, usedAtMs, vendorLimits, ...credential }) => ({
+      ...credential,
+      expiresAt: instantToWire(expiresAtMs),
       triedAgainAt: instantToWire(triedAgainAtMs),
       lastUsedAt: instantToWire(usedAtMs),
+      vendorLimits: vendorLimits.map(({ resetAtMs, ...limit }) => ({ ...limit, resetAt: instantToWire(resetAtMs) })),
     })),
   });
+}
+
+export function limitToWire({ use, credentialId: _, ...subject }: LimitedSubject, nowMs: number): LimitResponse {
+  return {
+    ...subject,
+    rates: use.limitStatus(nowMs).map(({ freeAtMs, ...rate }) => ({ ...rate, freeAt: instantToWire(freeAtMs) })),
+    budgets: use.budgetStatus.map(({ kind, maxNano, usedNano, endsAtMs }) => ({
+      kind,
+      maxYuan: formatYuan(maxNano),
+      usedYuan: formatYuan(usedNano),
+      endsAt: instantToWire(Number.isFinite(endsAtMs) ? endsAtMs : null),
+    })),
+  };
 }
 
 export function drainToWire(drain: Drain): DrainResponse {

@@ -68,6 +68,44 @@ export const chatResponse = z
     ],
   });
 
+export const completionRequest = z
+  .looseObject({
+    model,
+    prompt: z
+      .union([z.string(), z.array(z.unknown())])
+      .nullish()
+      .describe('One text or several, each as a string or as a list of tokens.'),
+    suffix: z.string().nullish().describe('The text behind the completion.'),
+    max_tokens: z.int().min(0).nullish(),
+    stream: z.boolean().nullish(),
+    n: z.int().min(1).nullish(),
+  })
+  .meta({
+    id: 'CompletionRequest',
+    examples: [{ model: 'test-completions', prompt: 'def add(a, b):\n', suffix: '\n', max_tokens: 32 }],
+  });
+
+export const completionResponse = z
+  .looseObject({
+    choices: z.array(
+      z.looseObject({ index: z.int().optional(), text: z.string().optional(), finish_reason: z.string().nullish() }),
+    ),
+    usage: usage.nullish(),
+  })
+  .meta({
+    id: 'Completion',
+    examples: [
+      {
+        id: 'cmpl_1',
+        object: 'text_completion',
+        created: 1_790_000_000,
+        model: 'test-completions',
+        choices: [{ index: 0, text: '    return a + b', finish_reason: 'stop' }],
+        usage: { prompt_tokens: 8, completion_tokens: 6, total_tokens: 14 },
+      },
+    ],
+  });
+
 export const embeddingsRequest = z
   .looseObject({
     model,

@@ -3,6 +3,8 @@ import type { OperationName } from '../../../protocols/operations/all.ts';
 import {
   chatRequest,
   chatResponse,
+  completionRequest,
+  completionResponse,
   embeddingsRequest,
   embeddingsResponse,
   rerankRequest,
@@ -67,6 +69,14 @@ export const callDocuments: Readonly<Record<OperationName, PostDocument>> = {
     requestType: json,
     response: compactResponse,
     events: null,
+  },
+  completions: {
+    summary: 'Complete a text',
+    tag: 'Chat',
+    request: completionRequest,
+    requestType: json,
+    response: completionResponse,
+    events: `${AS_PROVIDER} It ends with \`data: [DONE]\`.`,
   },
   embeddings: {
     summary: 'Embed texts',
