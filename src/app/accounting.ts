@@ -21,6 +21,8 @@ import { namedPartition, requestPool } from '../db/request-pool.ts';
 import type { Disk } from '../journal/disk.ts';
 import { openJournal } from '../journal/journal.ts';
 import { loggerWith } from '../lib/logger.ts';
+import { createUseExchange } from '../providers/limits/use-exchange.ts';
+import { createUseStore } from '../providers/limits/use-store.ts';
 import { createDrainStore, DRAINS_CHANNEL } from '../providers/routing/drains/drain-store.ts';
 import { createDrains } from '../providers/routing/drains/drains.ts';
 import { createRefusalsStore } from '../requests/refusals-store.ts';
@@ -34,6 +36,8 @@ interface AccountingDependencies
   readonly databases: PartitionedDatabases;
   readonly config: Config;
   readonly disk: Disk;
+  /** Whether other processes may use the database. */
+  readonly hasOtherProcesses: boolean;
   readonly observers: PartitionAccountingDependencies['observers'] & Pick<NodeObservers, 'settlement'>;
 }
 
@@ -128,6 +132,16 @@ export async function createAccounting(deps: AccountingDependencies) {
       nodes: createNodeStore(housekeepingPools.directory),
       endedKeys: createEndedKeyStore(housekeepingPools),
     },
+    limitUses: createUseExchange({
+      nodeId,
+      limits: () => settings.current,
+      store: createUseStore(housekeepingPools.directory),
+      costs: routes.all.map(({ housekeeping }) => housekeeping.routeCosts.sum),
+      clock,
+      databaseClock,
+      hasOthers: deps.hasOtherProcesses,
+      logger,
+    }),
     settlement,
     journal,
     nodes: createNodes({

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { createAccountChanges } from '../accounting/accounts/account-changes.ts';
 import { createAccountCreations } from '../accounting/accounts/account-creation-store.ts';
+import type { CallerBudgetStore } from '../accounting/accounts/caller-budget-store.ts';
 import type { MemberLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyReplacementStore } from '../accounting/accounts/key-replacement-store.ts';
 import { createKeySearchStore } from '../accounting/accounts/key-search-store.ts';
@@ -79,6 +80,7 @@ type OfProcess =
   | 'changes'
   | 'configStatus'
   | 'credentialsOf'
+  | 'limits'
   | 'drains'
   | 'health'
   | 'listProviderModels'
@@ -89,6 +91,7 @@ type OfProcess =
   | 'periods'
   | 'priceSource'
   | 'revisions'
+  | 'searchDialect'
   | 'secrets'
   | 'secretUses'
   | 'testProvider'
@@ -128,6 +131,14 @@ export function createAdminParts(
         return changed;
       },
     } satisfies MemberLimitStore,
+    callerBudgets: {
+      ...stores.callerBudgets,
+      async change(...asked) {
+        const changed = await stores.callerBudgets.change(...asked);
+        principals.forget(asked[0]);
+        return changed;
+      },
+    } satisfies CallerBudgetStore,
     keys: createKeys({ ...domain, fillRandom: randomFillSync }),
     accountChanges: createAccountChanges(domain),
     planGrants: createPlanGrants(domain),

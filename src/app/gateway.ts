@@ -85,6 +85,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     logger,
     disk,
     budget: bodyBudgets,
+    hasOtherProcesses: options.isOnlyNode !== true || part.count > 1,
     usageIntervalMs: options.usageIntervalMs,
     timing: options.timing,
   });
@@ -113,6 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<RunningGat
     removeOldUploads: () => sweepSpool(spoolDirectory),
   });
   accounting.rollups.start();
+  await accounting.limitUses.start();
   const principals = await createPrincipals({
     store: accounting.keyStatuses,
     limitedKeys: accounting.limitedKeys,

@@ -1,3 +1,4 @@
+import { UNUSED_ROWS_KEPT_DAYS, type UnusedCallerRows } from '../accounting/accounts/caller-budget-store.ts';
 import { ENDED_KEYS_KEPT_DAYS, type EndedKeyStore } from '../accounting/accounts/ended-key-store.ts';
 import type { CallsStore } from '../accounting/calls/calls-store.ts';
 import type { ContinuationKeyStore } from '../accounting/continuation/continuation-key-store.ts';
@@ -6,6 +7,7 @@ import type { SubscriptionStore } from '../accounting/plans/subscriptions-store.
 import type { StoredResponseStore } from '../accounting/repeats/stored-response-store.ts';
 import type { Dropping } from '../accounting/retention/dropping.ts';
 import type { LatencyStore } from '../accounting/usage/latency-store.ts';
+import { ROUTE_COSTS_KEPT_DAYS, type RouteCostStore } from '../accounting/usage/route-costs-store.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { DirectoryDatabase, DirectoryPool } from '../db/home-pools.ts';
@@ -139,6 +141,8 @@ interface PartitionStores {
   readonly subscriptions: Pick<SubscriptionStore, 'forgetSlots'>;
   readonly storedResponses: Pick<StoredResponseStore, 'forgetExpired'>;
   readonly latency: Pick<LatencyStore, 'deleteBefore'>;
+  readonly routeCosts: Pick<RouteCostStore, 'deleteBefore'>;
+  readonly callerRows: UnusedCallerRows;
   readonly dropping: Dropping;
 }
 
@@ -195,6 +199,12 @@ export function housekeepingTasks(deps: HousekeepingDependencies): HousekeepingT
     ...inEach('stored responses', ({ storedResponses }, signal) => storedResponses.forgetExpired(testNowMs(), signal)),
     ...inEach('latency of routes', ({ latency }, signal) =>
       latency.deleteBefore(databaseClock.nowMs() - deps.retention().latency, signal),
+    ),
+    ...inEach('costs of routes', ({ routeCosts }, signal) =>
+      routeCosts.deleteBefore(databaseClock.nowMs() - ROUTE_COSTS_KEPT_DAYS * DAY_MS, signal),
+    ),
+    ...inEach('unused counters of end users and tags', ({ callerRows }, signal) =>
+      callerRows.deleteBefore(databaseClock.nowMs() - UNUSED_ROWS_KEPT_DAYS * DAY_MS, signal),
     ),
     {
       name: 'refusals',

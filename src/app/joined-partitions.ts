@@ -1,3 +1,4 @@
+import { routedCallerBudgets } from '../accounting/accounts/caller-budget-store.ts';
 import { routedLimits } from '../accounting/accounts/key-limit-store.ts';
 import { routedKeyUses } from '../accounting/accounts/key-use-store.ts';
 import { routedModelBudgets } from '../accounting/accounts/model-budget-store.ts';
@@ -74,6 +75,7 @@ export function joinPartitionAdmins(routes: Routes<PartitionAdmin>): PartitionAd
     keyLimits: routedLimits(routes.map(({ keyLimits }) => keyLimits)),
     memberLimits: routedLimits(routes.map(({ memberLimits }) => memberLimits)),
     modelBudgets: routedModelBudgets(routes.map(({ modelBudgets }) => modelBudgets)),
+    callerBudgets: routedCallerBudgets(routes.map(({ callerBudgets }) => callerBudgets)),
     keyBudgets: routedKeyBudgets(routes.map(({ keyBudgets }) => keyBudgets)),
     keyUses: routedKeyUses(routes.map(({ keyUses }) => keyUses)),
     rateLimits: routedRateLimits(routes.map(({ rateLimits }) => rateLimits)),

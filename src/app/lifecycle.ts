@@ -118,6 +118,7 @@ export async function shutDown(deps: ShutDownDependencies): Promise<void> {
   await deps.flushObservers();
   await management.notices.stop();
   await accounting.rollups.stop();
+  await accounting.limitUses.stop();
   await settlement.drain();
   await storedResponses.drain();
   await reservations.drain();

@@ -154,6 +154,7 @@ export async function createLocalAdmin(
     unpricedUses: () => [],
     // The list is empty, because only a process that calls providers knows which credentials work.
     credentialsOf: () => [],
+    limits: () => [],
     clock,
     ids,
     databaseNowMs: () => stores.subscriptions.nowMs(),

@@ -12,7 +12,7 @@ import { createPublicPrices } from '../api/plans/listed-model.ts';
 import { type AccountApiDependencies, accountTable, registerAccount } from '../api/registers/account.ts';
 import { adminTable, registerAdmin } from '../api/registers/admin.ts';
 import { peopleTable, registerPeople } from '../api/registers/people.ts';
-import { modelsOf, testProviderOf } from '../calls/provider-tester.ts';
+import { modelsOf, searchDialectOf, testProviderOf } from '../calls/provider-tester.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import { type AuditLog, changeActor, createAuditLog } from '../changes/audit-log.ts';
 import { createChangesStore } from '../changes/changes-store.ts';
@@ -181,9 +181,11 @@ export class ManagementApis {
       drains: accounting.drains,
       ...createSealedSecretParts(pool, options.sealingKeys ?? (() => []), () => settings.current.config),
       testProvider: (name, asked) => testProviderOf(settings.current, name, asked, clock),
+      searchDialect: (name, model) => searchDialectOf(settings.current, name, model, clock),
       listProviderModels: (name) => modelsOf(settings.current, name),
       configStatus: () => deps.configLoads.status,
       unpricedUses: () => deps.unpricedUses.list(),
+      limits: () => settings.current.limits?.subjects ?? [],
       credentialsOf: ({ providerId, providerModel }) =>
         settings.current.providers.get(providerId).credentials.status(providerModel, clock.nowMs()),
       clock,

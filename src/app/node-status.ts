@@ -27,6 +27,7 @@ import type { NodeFigures, ProviderFigures, RouteFigures } from '../telemetry/no
 import type { MetricsReport } from '../telemetry/summed-metrics.ts';
 import type { Accounting } from './accounting.ts';
 import type { WorkerOptions } from './gateway-options.ts';
+import { limitFigures, vendorLimitFigures } from './limit-figures.ts';
 import type { Notices } from './notices.ts';
 
 /** How long `/readyz` waits for the database. */
@@ -158,6 +159,8 @@ export function createNodeFigures(node: MeasuredNode): () => Promise<NodeFigures
       },
       providers: providersOf(settings, node.clock.nowMs()),
       routes: routesOf(settings, node.health),
+      providerLimits: limitFigures(settings.current.limits?.subjects ?? [], node.clock.nowMs()),
+      vendorLimits: vendorLimitFigures(settings.current, node.clock.nowMs()),
       requestWorkers: node.requestWorkers.tasks,
       bodies: {
         used: { memoryBytes: bodyBudgets.memoryUsedBytes, diskBytes: bodyBudgets.diskUsedBytes },

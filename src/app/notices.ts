@@ -11,6 +11,7 @@ import { type Logger, loggerWith } from '../lib/logger.ts';
 import { type Resolve, resolveByName } from '../lib/outgoing/target.ts';
 import { createAccountFinder } from '../notices/account-finder.ts';
 import { createAccountNoticeStore } from '../notices/account-notice-store.ts';
+import { BudgetWatch } from '../notices/budget-watch.ts';
 import { createDeliveryStore } from '../notices/delivery-store.ts';
 import { createDispatcher, type DeliveryFigures, type Dispatcher } from '../notices/dispatcher.ts';
 import { createEndpointStore } from '../notices/endpoint-store.ts';
@@ -20,7 +21,14 @@ import { createMailSender } from '../notices/mail-sender.ts';
 import { NodeWatch } from '../notices/node-watch.ts';
 import type { DueNotice } from '../notices/notice.ts';
 import { createNoticeStore, type NewNotices } from '../notices/notice-store.ts';
-import { accountTerms, allowedNetworks, mailTerms, nodeStatus } from '../notices/notice-terms.ts';
+import {
+  accountTerms,
+  allowedNetworks,
+  finderTerms,
+  mailTerms,
+  nodeStatus,
+  watchedBudgets,
+} from '../notices/notice-terms.ts';
 import { createCountSend } from '../notices/send-rate-store.ts';
 import { ratesOfMail } from '../notices/send-rates.ts';
 import { createThresholdStore } from '../notices/threshold-store.ts';
@@ -122,10 +130,12 @@ export class Notices {
     const ofNode = createFinder({
       ...found,
       store,
-      terms: () => ({ routeDownAfterMs: config().notices.routeDownAfter, keptMs: config().retention.notices }),
+      terms: () => finderTerms(config()),
       status: () =>
         nodeStatus(settings.current, { health, revisions: catalog.follower?.status ?? null, nowMs: clock.nowMs() }),
       watch: new NodeWatch(deps.nodeId),
+      budgets: () => watchedBudgets(settings.current.limits?.subjects ?? []),
+      budgetWatch: new BudgetWatch(),
       clock: databaseClock,
       logger,
     });

@@ -1,3 +1,4 @@
+import { createCallerBudgetStore, createUnusedCallerRows } from '../accounting/accounts/caller-budget-store.ts';
 import { createKeyLimitStore, createMemberLimitStore } from '../accounting/accounts/key-limit-store.ts';
 import { createKeyUseStore } from '../accounting/accounts/key-use-store.ts';
 import { createKeyUses } from '../accounting/accounts/key-uses.ts';
@@ -31,6 +32,7 @@ import { createSettlementStore } from '../accounting/settlement/store.ts';
 import { createLatencyStore } from '../accounting/usage/latency-store.ts';
 import { createRollupStore } from '../accounting/usage/rollup-store.ts';
 import { createRollups } from '../accounting/usage/rollups.ts';
+import { createRouteCostStore } from '../accounting/usage/route-costs-store.ts';
 import { createStatementStore } from '../accounting/usage/statement-store.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
 import type { HomeDatabases, PartitionPool } from '../db/home-pools.ts';
@@ -145,6 +147,8 @@ export function createPartitionAccounting(deps: PartitionAccountingDependencies)
       subscriptions: createSubscriptionStore(housekeeping),
       storedResponses: createStoredResponseStore(housekeeping),
       latency: createLatencyStore(housekeeping),
+      routeCosts: createRouteCostStore(housekeeping),
+      callerRows: createUnusedCallerRows(housekeeping),
       dropping: createDropping({
         store: createRetentionStore(partition, deps.number ?? 0),
         keptMs: () => settings.current.config.retention.calls,
@@ -185,6 +189,7 @@ export const createPartitionAdmin = (partition: PartitionPool) => ({
   keyLimits: createKeyLimitStore(partition),
   memberLimits: createMemberLimitStore(partition),
   modelBudgets: createModelBudgetStore(partition),
+  callerBudgets: createCallerBudgetStore(partition),
   keyBudgets: createKeyBudgetStore(partition),
   keyUses: createKeyUseStore(partition),
   rateLimits: createRateLimitStore(partition),

@@ -9,14 +9,18 @@ import { publishedOperations } from '../api/endpoints/table.ts';
 import type { QuerySources } from '../api/queries/query.ts';
 import { CallAdmission } from '../calls/admission.ts';
 import { createAdmissionQueue } from '../calls/admission-queue.ts';
+import type { MemoryOf } from '../calls/body-memory.ts';
 import { CallRunner } from '../calls/call-runner.ts';
+import { Fallbacks } from '../calls/fallbacks.ts';
 import { IdempotentCalls } from '../calls/idempotency/idempotent-call.ts';
 import { Preparation } from '../calls/preparation.ts';
 import { ABORT_LIMITS } from '../calls/relay/client-abort.ts';
 import { createRequestWorkers, type RequestWorkers } from '../calls/request-workers.ts';
+import { Rewriter } from '../calls/rewritten-input.ts';
 import type { SettingsInForce } from '../calls/settings-in-force.ts';
+import { Translator } from '../calls/translated-input.ts';
 import type { Config } from '../config/schema.ts';
-import type { BodyBudgets } from '../http/body-budgets.ts';
+import { type BodyBudgets, LARGE_BODY_BYTES } from '../http/body-budgets.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import type { RefusalThrottle } from '../http/refusal-throttle.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -65,11 +69,31 @@ export class PublicApi {
     const queue = this.admissionQueue;
     const admission = new CallAdmission({ reservations, queue, databaseClock });
     const randomSource = options.randomSource ?? Math.random;
-    const { translate } = this.requestWorkers;
-    const preparing = { continuationKeys, health, drained: drains, clock, databaseClock, randomSource, translate };
+    const memoryOf: MemoryOf = (tenant) => {
+      const memory = bodyBudgets.memoryOf(tenant);
+      return {
+        need: (sizeBytes) => memory.need(sizeBytes, sizeBytes > LARGE_BODY_BYTES),
+        release: () => memory.release(),
+      };
+    };
+    const translator = new Translator({ translate: this.requestWorkers.translate, memoryOf });
+    const rewriter = new Rewriter({ rewrite: this.requestWorkers.rewrite, memoryOf });
+    const preparing = {
+      continuationKeys,
+      health,
+      drained: drains,
+      clock,
+      databaseClock,
+      randomSource,
+      translator,
+      rewriter,
+    };
+    const preparation = new Preparation(preparing);
     const calls = new CallRunner({
-      preparation: new Preparation(preparing),
-      translate,
+      preparation,
+      fallbacks: new Fallbacks({ preparation, logger }),
+      translator,
+      rewriter,
       admission,
       settlement,
       onEnded: (accountId) => queue.ended(accountId),
@@ -80,6 +104,7 @@ export class PublicApi {
       abortLimits: { ...ABORT_LIMITS, ...options.abortLimits },
       speeds: new OutputSpeeds(),
       countInput: this.requestWorkers.count,
+      translateAnswer: this.requestWorkers.translateAnswer,
       unsentOf: (tenant) => bodyBudgets.unsentOf(tenant),
     });
     const idempotentCalls = new IdempotentCalls({
