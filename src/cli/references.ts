@@ -5,7 +5,7 @@ import type { AccountResponse } from '../api/management/wire.ts';
 import type { UserResponse } from '../api/sessions/wire.ts';
 import type { TokenResponse } from '../api/tokens/admin.ts';
 import { didYouMean } from '../config/suggest.ts';
-import { CliError, NotFoundError } from './command.ts';
+import { NotFoundError, UsageError } from './command.ts';
 import { listAll, listUpTo } from './pages.ts';
 
 /** Maximum number of accounts that an error lists. */
@@ -31,7 +31,7 @@ async function accountIdOf(admin: AdminClient, reference: string): Promise<strin
     const similar = await similarTo<AccountResponse>(admin, '/accounts', reference, ({ name }) => name);
     throw new NotFoundError(`There is no account called "${reference}".${similar} See: faregate account list`);
   }
-  throw new CliError(
+  throw new UsageError(
     `${named.length === NAMED_MAX ? 'Many' : named.length} accounts are called "${reference}"; use an id: ${named.map(({ id }) => id).join(', ')}`,
   );
 }

@@ -7,6 +7,7 @@ import { type Given, group } from '../command-rows.ts';
 import { accountImport } from '../import/account-import.ts';
 import { localTime } from '../local-time.ts';
 import { columnsOf, fieldsOf, renderFields, renderTable } from '../table.ts';
+import { budgetCommands } from './account-budget.ts';
 import { memberCommands } from './account-member.ts';
 import { describeBuyer } from './invoice.ts';
 import { describeRateLimits, NONE, orNull, RATE_OPTIONS, rateLimitsOf, readList } from './limit-options.ts';
@@ -156,6 +157,7 @@ export const accountCommands = group('account', 'create, import, list, fund and 
   },
   ...accountImport,
   ...memberCommands,
+  ...budgetCommands,
 });
 
 function describeStatus({ id, status, statusReason, statusChangedAt }: AccountResponse): string {

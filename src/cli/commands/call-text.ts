@@ -10,6 +10,7 @@ export function renderCall(call: CallResponse): string {
     ...fieldsOf(call, 'call: id', 'began: startedAt', 'account: accountName'),
     ['key', call.keyName ?? call.keyId],
     ...fieldsOf(call, 'model', 'operation'),
+    call.fallback !== null && ['asked for', `${call.fallback.asked} (${call.fallback.reason})`],
     ['route', `${route.provider} · ${route.model}`],
     ...(call.translation === null
       ? []
@@ -39,6 +40,7 @@ const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   { title: 'result', cell: ({ failure }) => (failure === null ? 'answered' : RESULTS[failure]) },
   { title: 'status', cell: ({ httpStatus }) => (httpStatus === null ? '-' : String(httpStatus)) },
   ...columnsOf<Attempt>('ms: durationMs'),
+  { title: 'lost', cell: ({ isLost, costAtMostYuan }) => (isLost ? `¥${costAtMostYuan ?? '?'} at most` : '') },
   { title: 'words', cell: ({ words }) => words ?? '' },
 ];
 

@@ -16,6 +16,7 @@ export const groupCommands = group('group', 'list groups of accounts', {
           { title: 'own prices', cell: (row) => row.pricedModels.join(', ') || '-' },
           { title: 'models', cell: (row) => row.models?.join(', ') ?? 'all' },
           { title: 'providers', cell: (row) => row.providers?.join(', ') ?? 'all' },
+          { title: 'fallbacks', cell: (row) => row.fallbacks.join(', ') || '-' },
           { title: 'limits', cell: describeLimits },
         ]),
       );

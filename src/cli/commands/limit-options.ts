@@ -80,7 +80,7 @@ function readCount(text: string): number | typeof NONE {
 }
 
 /** Reads a budget such as `100/month`, and adds it to earlier ones. */
-function readBudget(text: string, before: Budgets = {}): Budgets {
+export function readBudget(text: string, before: Budgets = {}): Budgets {
   const [, amount, period] = /^([^/]+)\/(day|week|month|total)$/.exec(text) ?? [];
   if (amount === undefined) {
     throw new InvalidArgumentError(
@@ -157,7 +157,7 @@ export function describeOwnerLimits(owner: OwnerLimits): string[] {
   ];
 }
 
-function describeBudgets(caps: Required<Budgets>): string[] {
+export function describeBudgets(caps: Required<Budgets>): string[] {
   return Object.entries(BUDGETS).flatMap(([period, name]) =>
     caps[name] === null ? [] : [`¥${caps[name]} ${period === 'total' ? 'in all' : `a ${period}`}`],
   );
@@ -187,7 +187,7 @@ export function describeUse(owner: OwnerLimits & Pick<MemberResponse, 'used' | '
   return [...describeSpent(owner, used), ...ofModels, ...calls].join(', ');
 }
 
-function describeSpent(caps: Required<Budgets>, used: MemberResponse['usedByModel'][string]): string[] {
+export function describeSpent(caps: Required<Budgets>, used: MemberResponse['usedByModel'][string]): string[] {
   return Object.values(BUDGETS).flatMap((cap) => {
     const [name, period] = USED[cap];
     return caps[cap] === null ? [] : [`¥${used[name]} of ${caps[cap]} ${period}`];

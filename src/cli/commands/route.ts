@@ -1,5 +1,5 @@
 import type { BegunDrain, EndedDrain, RoutesResponse } from '../../api/routes/admin.ts';
-import type { DrainResponse, RouteResponse } from '../../api/routes/wire.ts';
+import type { DrainResponse, LimitResponse, RouteResponse } from '../../api/routes/wire.ts';
 import { didYouMean } from '../../config/suggest.ts';
 import { CliError, NotFoundError, sayTo } from '../command.ts';
 import { group } from '../command-rows.ts';
@@ -14,7 +14,9 @@ const TARGET =
 
 export const routeCommands = group('route', 'list routes to providers, drain them and resume them', {
   list: {
-    about: 'list the routes of all models: the state of their breakers, and what is drained, by whom and why',
+    about:
+      'list the routes of all models: the state of their breakers; what is drained, by whom and why; and what is used of the limits of ' +
+      'providers, routes and credentials',
     sends: 'GET /routes',
     text: describeRoutes,
   },
@@ -63,23 +65,60 @@ export const routeCommands = group('route', 'list routes to providers, drain the
   },
 });
 
-function describeRoutes({ data, drains }: RoutesResponse): string {
+function describeRoutes({ data, drains, limits }: RoutesResponse): string {
   const routes = renderTable(data, 'The configuration has no routes.', [
     ...columnsOf<RouteResponse>('model', 'provider', 'providerModel', 'priority', 'weight', 'state'),
+    { title: 'translates', cell: ({ translates }) => translates.join(', ') },
     {
       title: 'last error',
       cell: (row) => (row.lastError === null ? '' : `${row.lastError} ${localTime(row.lastErrorAt ?? '')}`),
     },
     { title: 'drained', cell: (row) => (row.drained === null ? '' : referenceTo(row.drained)) },
   ]);
-  if (drains.length === 0) return routes;
+  const limited = renderTable(limits.flatMap(limitLines), '', [
+    ...columnsOf<LimitLine>('limit of: of', 'limit', 'used', 'max'),
+    { title: 'until', cell: ({ until }) => (until === null ? '' : localTime(until)) },
+  ]);
   const drained = renderTable(drains, '', [
     { title: 'drained', cell: referenceTo },
     ...columnsOf<DrainResponse>('since', 'by'),
     { title: 'routes', cell: (row) => (row.routes === 0 ? 'none configured' : String(row.routes)) },
     ...columnsOf<DrainResponse>('reason'),
   ]);
-  return `${routes}\n\n${drained}`;
+  return [routes, limited, drained].filter((table) => table !== '').join('\n\n');
+}
+
+interface LimitLine {
+  readonly of: string;
+  readonly limit: string;
+  readonly used: string;
+  readonly max: string;
+  /** When a rate allows a call again, or when a budget begins again; `null`: now, or unknown. */
+  readonly until: string | null;
+}
+
+const RATES = {
+  requestsPerMinute: 'requests per minute',
+  tokensPerMinute: 'tokens per minute',
+  concurrentCalls: 'calls in flight',
+} as const;
+const BUDGETS = { day: 'yuan of the day', month: 'yuan of the month' } as const;
+
+function limitLines({ rates, budgets, ...subject }: LimitResponse): LimitLine[] {
+  const of = limitedName(subject);
+  return [
+    ...rates.map(({ kind, used, max, freeAt }) => ({
+      ...{ of, limit: RATES[kind], used: String(used), max: String(max), until: freeAt },
+    })),
+    ...budgets.map(({ kind, usedYuan, maxYuan, endsAt }) => ({
+      ...{ of, limit: BUDGETS[kind], used: usedYuan, max: maxYuan, until: endsAt },
+    })),
+  ];
+}
+
+/** Names what a limit is of: `acme`, `acme/model/provider-model`, or `acme apiKeys.0`. */
+function limitedName({ of, credential, ...target }: Omit<LimitResponse, 'rates' | 'budgets'>): string {
+  return of === 'credential' ? `${target.provider} ${credential}` : referenceTo(target);
 }
 
 function describeResumed(resumed: EndedDrain): string {

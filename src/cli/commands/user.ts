@@ -67,8 +67,8 @@ export const userCommands = group('user', ABOUT, {
   },
   'reset <user>': {
     about:
-      'print a link with which a user chooses a new password; it works once, for an hour. Earlier links are void, the password ' +
-      'stays until then',
+      'print a link with which a user chooses a password; it works once, for an hour, or for a week if the user has none yet. ' +
+      'Earlier links are void, the password stays until then',
     async changes(admin, output, { userId: id }) {
       output.print({ id, ...(await admin.request<LinkResponse>('POST', `/users/${id}/links`)) }, describeLink);
     },

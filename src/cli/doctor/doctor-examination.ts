@@ -42,7 +42,7 @@ export async function examine(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [first, ...others] = error.problems;
-    const more = others.length === 0 ? '' : `, and ${others.length} more`;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
     const detail = `${first!.revision ?? error.file}:${first!.line}: ${first!.key}: ${first!.message}${more}`;
     return [
       versions,

@@ -36,6 +36,8 @@ const PLAIN = {
   failedRoutes: [],
   attempts: [],
   translation: null,
+  fallback: null,
+  fallbackTerms: null,
   priceFactorBasisPoints: LIST_PRICE_BASIS_POINTS,
   isTokenLimited: false,
 };
@@ -63,6 +65,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
       isKeyLimited: false,
       memberId: null,
       modelBudgets: null,
+      callerBudgets: null,
     },
     policy: { context: key.isOnPlan ? ('coding' as const) : ('balance' as const), operation },
     input: { model: null, choices: 1, demand: plainDemand, isStream },
@@ -70,6 +73,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     callId: callIdOf(requestId),
     startedAtMs,
     model,
+    reservedModel: model,
     pricing: {
       price,
       basis: chargeBasis(operation, price.prices),
@@ -79,6 +83,7 @@ function makeCall(key: KnownKey, endedAtMs: number, { catalog, dice, idAt }: Sce
     routes: [route],
     route,
     session: null,
+    costedCredential: null,
     claim: null,
     caller: null,
     ...PLAIN,
