@@ -134,6 +134,9 @@ export const GATEWAY_MESSAGES: Readonly<Record<string, string>> = {
   'Use at least {} characters. Several words are easy to remember.': '至少 {1} 个字符。几个词连起来更容易记住。',
   'At least {} characters.': '至少 {1} 个字符。',
   'At most {} models may have budgets of their own.': '最多为 {1} 个模型单独设置预算。',
+  'At most {} values may have budgets of their own.': '最多可为 {1} 个终端用户或标签单独设置预算。',
+  'No call can have this value. A tag has 1 to 64 letters, digits and characters of "_.:/@+-"; an end user has 1 to 128 characters.':
+    '任何调用都不会带有此值。标签由 1 至 64 个字母、数字或“_.:/@+-”字符组成；终端用户为 1 至 128 个字符。',
   'At most {} characters.': '最多 {1} 个字符。',
   'Use at most {} characters.': '最多 {1} 个字符。',
   'Do not use your e-mail address or name.': '不能与邮箱或名称相同。',

@@ -13,6 +13,7 @@ import { changedMembers } from '../../parts/forms/changed-members.ts';
 import { YuanField } from '../../parts/forms/number-fields.tsx';
 import { isYuan, textOrNull } from '../../parts/forms/number-text.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
+import { CallerBudgets } from '../../parts/limits/caller-budgets.tsx';
 import { ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Section } from '../../parts/section.tsx';
@@ -37,6 +38,7 @@ export function AccountSettingsPage() {
           <Recorded account={account} />
           <LowBalance />
           <RateLimits />
+          <CallerBudgets accountId={null} mayChange />
         </>
       )}
     </Page>

@@ -9,6 +9,7 @@ import { CopyText } from '../../parts/copy.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Instant, Tile, Yuan } from '../../parts/figures.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
+import { CallerBudgets } from '../../parts/limits/caller-budgets.tsx';
 import { loadedLater } from '../../parts/loaded-later.tsx';
 import { hashOf } from '../../parts/location.ts';
 import { Section } from '../../parts/section.tsx';
@@ -39,6 +40,7 @@ interface SummaryProps {
 export function SummaryTab({ account }: SummaryProps) {
   const text = useTexts(accountTexts);
   const format = useFormat();
+  const mayOperate = useMayOperate();
   const { balanceYuan, heldYuan, spentTodayYuan, dailySpendCapYuan, priceFactorBasisPoints } = account;
   return (
     <Stack>
@@ -71,6 +73,7 @@ export function SummaryTab({ account }: SummaryProps) {
         <PricesSection account={account} />
         <RatesSection account={account} />
       </SimpleGrid>
+      <CallerBudgets accountId={account.id} mayChange={mayOperate} />
     </Stack>
   );
 }

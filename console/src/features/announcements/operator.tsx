@@ -1,13 +1,13 @@
-import { Badge, Button, Group } from '@mantine/core';
+import { Badge, Button, Menu } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Announcement } from '../../api/types.ts';
 import { Instant, useNowMs } from '../../parts/figures.tsx';
-import { ConfirmButton } from '../../parts/forms/confirm-button.tsx';
+import { useConfirm } from '../../parts/forms/use-confirm.tsx';
 import { useDialog } from '../../parts/forms/use-dialog.ts';
 import { type Column, DataTable } from '../../parts/list-table.tsx';
 import { EmptyState, ReadState } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
-import { SmallButton } from '../../parts/small.ts';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useTexts } from '../../text/language.tsx';
 import { AnnouncementDialog } from './announcement-dialog.tsx';
@@ -19,12 +19,14 @@ export function AnnouncementsPage() {
   const mayOperate = useMayOperate();
   const [open, dialog] = useDialog();
   const read = useRead('GET /admin/v1/announcements', {});
+  // A new one begins after the last tick of the clock.
+  const shownMs = Math.max(nowMs, read.dataUpdatedAt);
   const columns: Column<Announcement>[] = [
     { header: text.words, cell: wordsOf },
     {
       header: text.state,
       cell: (announcement) => {
-        const state = stateOf(announcement, nowMs);
+        const state = stateOf(announcement, shownMs);
         return <Badge color={STATE_COLORS[state]}>{text.states[state]}</Badge>;
       },
     },
@@ -72,10 +74,25 @@ function wordsOf({ textEn, textZh }: Announcement): string {
 function Actions({ announcement }: { readonly announcement: Announcement }) {
   const text = useTexts(announcementTexts);
   const [open, dialog] = useDialog();
+  const [ask, confirmation] = useConfirm();
   const path = { id: announcement.id };
+  const words = wordsOf(announcement);
+  const remove = () =>
+    ask({
+      label: text.delete,
+      question: text.deleteQuestion(words),
+      isDangerous: true,
+      endpoint: 'DELETE /admin/v1/announcements/{id}',
+      input: { path },
+    });
   return (
-    <Group gap="xs" wrap="nowrap">
-      <SmallButton onClick={open}>{text.changeShort}</SmallButton>
+    <>
+      <RowMenu label={text.actionsFor(words)}>
+        <Menu.Item onClick={open}>{text.edit}</Menu.Item>
+        <Menu.Item color="red" onClick={remove}>
+          {text.delete}
+        </Menu.Item>
+      </RowMenu>
       <AnnouncementDialog
         endpoint="PATCH /admin/v1/announcements/{id}"
         title={text.change}
@@ -83,13 +100,7 @@ function Actions({ announcement }: { readonly announcement: Announcement }) {
         input={(body) => ({ path, body })}
         {...dialog}
       />
-      <ConfirmButton
-        label={text.delete}
-        question={text.deleteQuestion(wordsOf(announcement))}
-        isDangerous
-        endpoint="DELETE /admin/v1/announcements/{id}"
-        input={{ path }}
-      />
-    </Group>
+      {confirmation}
+    </>
   );
 }

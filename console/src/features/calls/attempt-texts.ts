@@ -26,6 +26,9 @@ export const attemptTexts = pageTexts(
     },
     words: 'Message',
     onlyOperators: 'Shown to operators only',
+    lost: 'It might have run. The account was not charged for it.',
+    lostAtCost: (cost: string) =>
+      `It might have run, at a cost of at most ${cost}. The account was not charged for it.`,
   },
   {
     reasons: {
@@ -52,5 +55,7 @@ export const attemptTexts = pageTexts(
     },
     words: '消息',
     onlyOperators: '仅管理员可见',
+    lost: '该次尝试可能已执行，账户未为此扣费。',
+    lostAtCost: (cost: string) => `该次尝试可能已执行，成本最多 ${cost}，账户未为此扣费。`,
   },
 );

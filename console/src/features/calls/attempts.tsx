@@ -60,6 +60,11 @@ export function Attempts({ call }: { readonly call: OwnCall | Call }) {
             {attempt.words ?? '–'}
           </Text>
           {isPrivate(attempt) && <SmallText>{text.onlyOperators}</SmallText>}
+          {'isLost' in attempt && attempt.isLost && (
+            <SmallText>
+              {attempt.costAtMostYuan === null ? text.lost : text.lostAtCost(format.yuan(attempt.costAtMostYuan))}
+            </SmallText>
+          )}
         </>
       ),
     },

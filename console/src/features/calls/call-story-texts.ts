@@ -1,10 +1,19 @@
 import { pageTexts } from '../../parts/texts.ts';
 import { counted } from '../../text/counted.ts';
 
+/** Why another model served a call, in English and Chinese. */
+const REASONS: Readonly<Record<string, readonly [string, string]>> = {
+  unavailable: ['no route was available', '无可用路由'],
+  context: ['the context is too long', '上下文过长'],
+  filter: ['refused by a content filter', '被内容过滤拒绝'],
+};
+
 export const storyTexts = pageTexts(
   {
     asked: 'Request',
     stream: 'Streamed',
+    askedModel: 'Requested model',
+    fellBack: (asked: string, reason: string) => `${asked} (${REASONS[reason]?.[0] ?? reason})`,
     translated: 'Translated to',
     leftOut: 'Fields left out',
     added: 'Fields added',
@@ -51,6 +60,8 @@ export const storyTexts = pageTexts(
   {
     asked: '请求内容',
     stream: '流式',
+    askedModel: '请求的模型',
+    fellBack: (asked: string, reason: string) => `${asked}（${REASONS[reason]?.[1] ?? reason}）`,
     translated: '转换为',
     leftOut: '省略的字段',
     added: '添加的字段',

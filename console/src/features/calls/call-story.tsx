@@ -59,6 +59,7 @@ export function CallStory({ call, keyShown, accountShown }: CallStoryProps) {
                 text.route,
                 forOperators === null ? null : `${forOperators.route.provider} · ${forOperators.route.model}`,
               ],
+              [text.askedModel, call.fallback && text.fellBack(call.fallback.asked, call.fallback.reason)],
               [text.translated, call.translation?.to],
               [text.leftOut, call.translation?.leftOut.join(', ') || null],
               [text.added, call.translation?.added.join(', ') || null],

@@ -60,8 +60,10 @@ type Pattern = readonly (string | typeof ANY)[];
 const REFERENCES: readonly (readonly [Pattern, 'providers' | 'models' | 'secrets'])[] = [
   [['models', ANY, 'routes', ANY, 'provider'], 'providers'],
   [['models', ANY, 'innerModels', ANY], 'models'],
+  [['models', ANY, 'fallbacks', ANY], 'models'],
   [['plans', ANY, 'models', ANY], 'models'],
   [['groups', ANY, 'models', ANY], 'models'],
+  [['groups', ANY, 'fallbacks', ANY], 'models'],
   [['groups', ANY, 'providers', ANY], 'providers'],
   [['providers', ANY, 'apiKey', 'secret'], 'secrets'],
   [['providers', ANY, 'apiKeys', ANY, 'secret'], 'secrets'],
@@ -126,26 +128,31 @@ function memberProposals(
   isFlow: boolean,
 ): Proposal[] {
   const colon = (isAlone: boolean): string => (isAlone && !isFlow ? ':' : ': ');
-  const members = forms.flatMap(({ properties, required }) =>
-    Object.entries(isSchema(properties) ? properties : {}).map(([label, member]) => {
-      const below = isSchema(member) ? formsOf(member, root) : [];
-      const isRequired = Array.isArray(required) && required.includes(label);
-      return { label, apply: `${label}${colon(isNested(below))}`, info: textOf(below, 'description'), isRequired };
-    }),
+  // The forms of a value can share members: every credential can have limits.
+  const members = new Map(
+    forms.flatMap(({ properties, required }) =>
+      Object.entries(isSchema(properties) ? properties : {}).map(([label, member]) => {
+        const below = isSchema(member) ? formsOf(member, root) : [];
+        const isRequired = Array.isArray(required) && required.includes(label);
+        const proposal = { apply: `${label}${colon(isNested(below))}`, info: textOf(below, 'description'), isRequired };
+        return [label, { label, ...proposal }] as const;
+      }),
+    ),
   );
   const models = BY_MODEL.some((pattern) => isAt(path, pattern)) ? names.models : [];
-  return [...members, ...models.map((label) => ({ label, apply: `${label}${colon(true)}` }))];
+  return [...members.values(), ...models.map((label) => ({ label, apply: `${label}${colon(true)}` }))];
 }
 
 /** Whole providers with the settings of known vendors. */
 function presetProposals(presets: readonly ProviderPreset[], indent: string): Proposal[] {
   return presets.flatMap(({ title, keyVariable, providers }) =>
-    providers.map(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows }) => {
+    providers.map(({ name, protocol, baseUrl, vendor, auth, missingUsage, allows, dialect }) => {
       const settings = { protocol, baseUrl, vendor, auth, missingUsage, apiKey: `\${${keyVariable}}` };
       const lines = Object.entries(settings).flatMap(([key, value]) =>
         value === null ? [] : [`${indent}  ${key}: ${value}`],
       );
       if (allows.length > 0) lines.push(`${indent}  allows: ${JSON.stringify(allows)}`);
+      if (dialect !== null) lines.push(`${indent}  dialect: ${JSON.stringify(dialect)}`);
       return { label: name, apply: [`${name}:`, ...lines].join('\n'), detail: `${title} · ${protocol}` };
     }),
   );

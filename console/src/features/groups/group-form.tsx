@@ -1,6 +1,7 @@
 import { Fieldset, Group, NativeSelect, Stack } from '@mantine/core';
-import { type Fields, fieldsOf } from '../../parts/catalog/catalog-value.ts';
+import { type Fields, fieldsOf, textsOf } from '../../parts/catalog/catalog-value.ts';
 import { EntryDialog, type EntryDialogProps, EntryName } from '../../parts/catalog/entry-dialog.tsx';
+import { useFallbackFields } from '../../parts/catalog/fallback-fields.ts';
 import { PriceFields } from '../../parts/catalog/price-fields.tsx';
 import { GROUP_TABLES } from '../../parts/catalog/price-keys.ts';
 import { groupPrices } from '../../parts/catalog/price-lists.ts';
@@ -18,13 +19,23 @@ interface GroupDialogProps extends EntryDialogProps {
 }
 
 /** Members in the order of the text. */
-const NEW_GROUP = { name: '', models: [], providers: [], priceFactorBasisPoints: '', prices: {} };
+const NEW_GROUP = {
+  name: '',
+  models: [],
+  providers: [],
+  priceFactorBasisPoints: '',
+  fallbacks: [],
+  fallbackOn: [],
+  fallbackCharge: '',
+  prices: {},
+};
 
 export function GroupDialog({ id, catalog, onClose }: GroupDialogProps) {
   const text = useTexts(groupsTexts);
   const words = useTexts(catalogTexts);
   const { models, providers } = catalog.value;
   const entry = useEntry(catalog, 'groups', id, NEW_GROUP);
+  const fallbackFields = useFallbackFields(entry, 'group', allowedOf(entry.value.models, models));
   const limit = (name: string, label: string, kind: 'count' | 'yuan'): SettingField => ({
     setting: `limits.${name}`,
     label,
@@ -53,6 +64,7 @@ export function GroupDialog({ id, catalog, onClose }: GroupDialogProps) {
               kind: 'names',
               options: Object.keys(providers),
             },
+            ...fallbackFields,
           ]}
         >
           <EntryName entry={entry} label={words.id} hint={words.idHint} />
@@ -76,6 +88,12 @@ export function GroupDialog({ id, catalog, onClose }: GroupDialogProps) {
       </Stack>
     </EntryDialog>
   );
+}
+
+/** The models that a group may use. An empty list is every model. */
+function allowedOf(listed: unknown, models: Catalog['value']['models']): readonly string[] {
+  const allowed = textsOf(listed);
+  return allowed.length === 0 ? Object.keys(models) : allowed;
 }
 
 interface GroupPricesProps {

@@ -1,6 +1,7 @@
-import { Button, Checkbox, Collapse, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { BodyOf } from '../../api/client.ts';
+import { Folded } from '../../parts/folded.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import type { DialogProps } from '../../parts/forms/use-dialog.ts';
 import { type FieldOf, useDraft } from '../../parts/forms/use-draft.ts';
@@ -86,30 +87,17 @@ export function NewKeyDialog(props: NewKeyDialogProps) {
           data-autofocus
         />
         <ExpiryField {...field('expiry')} />
-        {isShort ? <Folded>{more}</Folded> : more}
+        {isShort ? (
+          <Folded more={text.more} less={text.less}>
+            {more}
+          </Folded>
+        ) : (
+          more
+        )}
       </ChangeDialog>
       <SecretDialog title={text.created} secret={secret} hint={text.keyOnce} onClose={() => setSecret(null)}>
         {text.keyOnceHint}
       </SecretDialog>
-    </>
-  );
-}
-
-function Folded({ children }: { readonly children: React.ReactNode }) {
-  const text = useTexts(keysTexts);
-  const [isUnfolded, setIsUnfolded] = useState(false);
-  return (
-    <>
-      <Button
-        variant="subtle"
-        size="compact-sm"
-        style={{ alignSelf: 'flex-start' }}
-        aria-expanded={isUnfolded}
-        onClick={() => setIsUnfolded(!isUnfolded)}
-      >
-        {isUnfolded ? text.less : text.more}
-      </Button>
-      <Collapse expanded={isUnfolded}>{children}</Collapse>
     </>
   );
 }

@@ -39,7 +39,12 @@ export function LatencyChart({ groups, measure }: LatencyChartProps) {
         curveType="linear"
         lineProps={{ isAnimationActive: false }}
         valueFormatter={(value) => writeMeasure(value, measure, likeMs, format)}
-        xAxisProps={{ interval: Math.max(0, Math.ceil(data.length / labelsMax) - 1), tickFormatter: writeAt }}
+        xAxisProps={{
+          interval: Math.max(0, Math.ceil(data.length / labelsMax) - 1),
+          tickFormatter: writeAt,
+          // Room for the half of the last label.
+          padding: { right: 24 },
+        }}
         tooltipProps={{ labelFormatter: (at) => (at === undefined ? '' : writeAt(String(at))) }}
         yAxisProps={{ width: 80 }}
       />

@@ -1,12 +1,12 @@
 import { pageTexts } from '../../parts/texts.ts';
 
-/** Texts of statements, receipts and the particulars of seller and buyer. */
+/** Texts of statements, receipts, sellers and buyers. */
 export const paperTexts = pageTexts(
   {
     seller: 'Seller',
     buyer: 'Buyer',
     taxNumber: 'Tax number',
-    noBuyer: 'Enter your company in the account settings, so that it stands here.',
+    noBuyer: 'To show your company here, enter it in the account settings.',
     toSettings: 'Account settings',
     print: 'Print or save as PDF',
     receipt: 'Receipt',

@@ -33,7 +33,13 @@ export function CallsByMinute() {
           interval: Math.ceil(data.length / labelsMax) - 1,
           tickFormatter: (at: string) => format.hour(at, false),
         }}
-        yAxisProps={{ width: 56, allowDecimals: false, tickFormatter: format.shortCount }}
+        yAxisProps={{
+          width: 56,
+          allowDecimals: false,
+          // All of the few ticks, so that their distances are equal.
+          interval: 0,
+          tickFormatter: format.shortCount,
+        }}
         tooltipProps={{
           // Without a minute under the pointer there is no label.
           labelFormatter: (at) => (at === undefined ? '' : format.hour(String(at), false)),

@@ -76,7 +76,7 @@ export function FromProviderDialog({ catalog, onClose }: EntryDialogProps) {
 }
 
 function operationsOf(protocol: string): string[] {
-  return protocol === 'messages' ? ['messages'] : ['chat', 'responses', 'embeddings', 'rerank'];
+  return protocol === 'messages' ? ['messages'] : ['chat', 'responses', 'completions', 'embeddings', 'rerank'];
 }
 
 interface OffersProps extends Pick<EntryDialogProps, 'catalog'> {

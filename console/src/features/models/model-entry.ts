@@ -7,6 +7,7 @@ export const OPERATIONS = [
   'messages',
   'responses',
   'compact',
+  'completions',
   'embeddings',
   'rerank',
   'images.generate',

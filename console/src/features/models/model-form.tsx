@@ -7,11 +7,13 @@ import { EntryDialog, type EntryDialogProps, EntryName } from '../../parts/catal
 import { ExampleCost } from '../../parts/catalog/example-cost.tsx';
 import { PriceFields } from '../../parts/catalog/price-fields.tsx';
 import { MODEL_TABLES } from '../../parts/catalog/price-keys.ts';
+import { ShowModelField } from '../../parts/catalog/request-fields.tsx';
 import { SettingFields } from '../../parts/catalog/setting-fields.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { type Entry, useEntry } from '../../parts/catalog/use-entry.ts';
 import { useTexts } from '../../text/language.tsx';
 import { useTimezone } from '../../text/timezone.tsx';
+import { AttemptFields } from './attempt-fields.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
 import { copyOfModel, listIn, newModel, OPERATIONS, priceListAt } from './model-entry.ts';
 import { RouteFields } from './route-fields.tsx';
@@ -104,6 +106,7 @@ function ModelFields({ entry, catalog }: ModelFieldsProps) {
           },
         ]}
       />
+      <ShowModelField value={entry.value.showModel} onChange={(showModel) => entry.change({ showModel })} />
       <Checkbox
         label={text.isListed}
         checked={textOf(entry.value.listed) !== 'false'}
@@ -123,9 +126,10 @@ function ModelFields({ entry, catalog }: ModelFieldsProps) {
       <RouteFields
         routes={listOf(entry.value.routes).map(fieldsOf)}
         onChange={(routes) => entry.change({ routes })}
-        providers={Object.keys(catalog.value.providers)}
+        providers={catalog.value.providers}
         modelName={entry.name}
       />
+      <AttemptFields entry={entry} models={Object.keys(catalog.value.models).filter((name) => name !== entry.name)} />
     </Stack>
   );
 }

@@ -1,10 +1,9 @@
 import { Badge, Button, Group, Menu, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { PlusIcon } from '@primer/octicons-react';
 import { useState } from 'react';
-import type { UsageGroup } from '../../api/types.ts';
 import { CatalogPageFrame } from '../../parts/catalog/catalog-page.tsx';
-import { fieldsOf, listOf, textOf, textsOf } from '../../parts/catalog/catalog-value.ts';
-import { listAt, listsAfter, type PriceList, priceLists } from '../../parts/catalog/price-lists.ts';
+import { textOf } from '../../parts/catalog/catalog-value.ts';
+import type { PriceList } from '../../parts/catalog/price-lists.ts';
 import { RemoveDialog } from '../../parts/catalog/remove-button.tsx';
 import type { Catalog } from '../../parts/catalog/use-catalog.ts';
 import { useNowMs, Yuan } from '../../parts/figures.tsx';
@@ -17,7 +16,6 @@ import { EmptyState } from '../../parts/notices.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { DimmedText } from '../../parts/small.ts';
 import { MarginShare } from '../../parts/usage/margin-share.tsx';
-import { marginOrder } from '../../parts/usage/shown-margin.ts';
 import { MARGIN_DAYS, useMargins } from '../../parts/usage/use-margins.ts';
 import { useIsPhone } from '../../parts/use-is-phone.ts';
 import { useMayOperate } from '../../session/may-operate.ts';
@@ -28,21 +26,7 @@ import { catalogModelsTexts } from './catalog-texts.ts';
 import { FromProviderDialog } from './from-provider.tsx';
 import { LaterPricesDialog } from './later-prices.tsx';
 import { EditModelDialog, NewModelDialog } from './model-form.tsx';
-
-interface ModelRow {
-  readonly id: string;
-  readonly displayName: string;
-  readonly aliases: readonly string[];
-  readonly isListed: boolean;
-  readonly context: string;
-  readonly input: string;
-  readonly output: string;
-  readonly isByTimeOfDay: boolean;
-  readonly routes: readonly string[];
-  readonly later: readonly PriceList[];
-  /** Of the last `MARGIN_DAYS`; `undefined`: no calls, or not loaded. */
-  readonly sums: UsageGroup | undefined;
-}
+import { compareRows, type ModelRow, rowsOf, SORT_NAMES, type SortName } from './model-rows.ts';
 
 const ACTIONS = ['edit', 'new', 'offers', 'later', 'remove'] as const;
 type Action = PlaceAction<(typeof ACTIONS)[number]>;
@@ -94,18 +78,6 @@ function ModelAction({ kind, ...dialog }: ModelActionProps) {
   return <RemoveDialog isOpen section="models" {...dialog} />;
 }
 
-const SORTS: Readonly<Record<SortName, (row: ModelRow) => string | number>> = {
-  name: ({ id }) => id,
-  context: ({ context }) => tokensOf(context),
-  input: ({ input }) => amountOf(input),
-  output: ({ output }) => amountOf(output),
-  margin: ({ sums }) => marginOrder(sums),
-  routes: ({ routes }) => routes.length,
-  later: ({ later }) => later[0]?.from ?? '~',
-};
-type SortName = 'name' | 'context' | 'input' | 'output' | 'margin' | 'routes' | 'later';
-const SORT_NAMES = ['name', 'context', 'input', 'output', 'margin', 'routes', 'later'] as const;
-
 /** Rendering more rows takes too long. */
 const ROWS_MAX = 100;
 
@@ -132,7 +104,7 @@ function ModelTable({ catalog, onAction }: ModelTableProps) {
     .filter(({ id, displayName, aliases, routes }) =>
       [id, displayName, ...aliases, ...routes].some((each) => each.toLowerCase().includes(wanted)),
     )
-    .sort((a, b) => compare(SORTS[sort.by](a), SORTS[sort.by](b)) * (sort.isDown ? -1 : 1));
+    .sort((a, b) => compareRows(sort.by, a, b) * (sort.isDown ? -1 : 1));
   const sortable = (by: SortName): Pick<Column<ModelRow>, 'sort'> => ({
     sort: {
       direction: sort.by !== by ? null : sort.isDown ? 'descending' : 'ascending',
@@ -263,47 +235,4 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
     // biome-ignore lint/suspicious/noArrayIndexKey: a route can occur twice
     <div key={at}>{line}</div>
   ));
-}
-
-function rowsOf(
-  { value: { models } }: Catalog,
-  nowMs: number,
-  timezone: string,
-  margins: ReadonlyMap<string, UsageGroup>,
-): ModelRow[] {
-  return Object.entries(models).map(([id, fields]) => {
-    const lists = priceLists(fieldsOf(fields.price));
-    const { fields: price } = listAt(lists, nowMs, timezone);
-    return {
-      id,
-      displayName: textOf(fields.displayName),
-      aliases: textsOf(fields.aliases),
-      isListed: textOf(fields.listed) !== 'false',
-      context: textOf(fields.contextLength),
-      input: textOf(price.input),
-      output: textOf(price.output),
-      isByTimeOfDay: price.timeOfDay !== undefined,
-      routes: listOf(fields.routes).map((route) => {
-        const { provider, model } = fieldsOf(route);
-        return `${textOf(provider)}/${textOf(model)}`;
-      }),
-      later: listsAfter(lists, nowMs, timezone),
-      sums: margins.get(id),
-    };
-  });
-}
-
-function compare(a: string | number, b: string | number): number {
-  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
-}
-
-/** Amounts that are not known come last. */
-function amountOf(text: string): number {
-  return isYuan(text) ? Number(text) : Number.MAX_VALUE;
-}
-
-/** A length such as `128k`, for sorting. */
-function tokensOf(text: string): number {
-  const [, count = '', unit = ''] = /^([\d.]+)\s*([km]?)/i.exec(text.replaceAll(',', '')) ?? [];
-  return count === '' ? 0 : Number(count) * ({ k: 1000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
 }

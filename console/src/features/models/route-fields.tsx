@@ -1,9 +1,13 @@
 import { ActionIcon, Button, Fieldset, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { PlusIcon, XIcon } from '@primer/octicons-react';
 import { type Fields, fieldsOf, textOf } from '../../parts/catalog/catalog-value.ts';
+import { TranslationFields } from '../../parts/catalog/dialect-fields.tsx';
 import { numberOrText } from '../../parts/catalog/edits.ts';
+import { LimitFields } from '../../parts/catalog/limit-fields.tsx';
 import { PriceFields } from '../../parts/catalog/price-fields.tsx';
 import { GROUP_TABLES } from '../../parts/catalog/price-keys.ts';
+import { FoldedFields, ParameterFields, ShowModelField } from '../../parts/catalog/request-fields.tsx';
+import { requestTexts } from '../../parts/catalog/request-texts.ts';
 import { SmallButton } from '../../parts/small.ts';
 import { useTexts } from '../../text/language.tsx';
 import { catalogModelsTexts } from './catalog-texts.ts';
@@ -12,12 +16,15 @@ import { newRoute } from './model-entry.ts';
 interface RouteFieldsProps {
   readonly routes: readonly Fields[];
   readonly onChange: (routes: readonly Fields[]) => void;
-  readonly providers: readonly string[];
+  /** Providers of the catalog, with their settings. */
+  readonly providers: Readonly<Record<string, Fields>>;
   readonly modelName: string;
 }
 
 export function RouteFields({ routes, onChange, providers, modelName }: RouteFieldsProps) {
   const text = useTexts(catalogModelsTexts);
+  const { foldOf } = useTexts(requestTexts);
+  const names = Object.keys(providers);
   return (
     <Fieldset legend={text.routes}>
       <Stack gap="md">
@@ -33,7 +40,7 @@ export function RouteFields({ routes, onChange, providers, modelName }: RouteFie
                 required
                 value={provider}
                 onChange={({ currentTarget }) => change({ provider: currentTarget.value })}
-                data={['', ...new Set([...providers, ...(provider === '' ? [] : [provider])])]}
+                data={['', ...new Set([...names, ...(provider === '' ? [] : [provider])])]}
                 style={{ flex: '1 1 130px' }}
               />
               <TextInput
@@ -69,6 +76,23 @@ export function RouteFields({ routes, onChange, providers, modelName }: RouteFie
                 <XIcon />
               </ActionIcon>
               <RouteCost number={number} cost={route.cost} onChange={(cost) => change({ cost })} />
+              <FoldedFields label={foldOf(number)}>
+                <Stack gap="sm">
+                  <ParameterFields value={route.parameters} onChange={(parameters) => change({ parameters })} />
+                  <ShowModelField value={route.showModel} onChange={(showModel) => change({ showModel })} />
+                  <LimitFields
+                    entry={{ value: route, replace: (value) => onChange(routes.with(at, value)) }}
+                    of="route"
+                  />
+                </Stack>
+              </FoldedFields>
+              <Stack gap="xs" style={{ flex: '1 1 100%' }}>
+                <TranslationFields
+                  entry={{ value: route, replace: (value) => onChange(routes.with(at, value)) }}
+                  of="route"
+                  protocol={textOf(providers[provider]?.protocol)}
+                />
+              </Stack>
             </Group>
           );
         })}
@@ -76,7 +100,7 @@ export function RouteFields({ routes, onChange, providers, modelName }: RouteFie
           variant="subtle"
           size="compact-sm"
           leftSection={<PlusIcon />}
-          onClick={() => onChange([...routes, newRoute(providers)])}
+          onClick={() => onChange([...routes, newRoute(names)])}
           style={{ alignSelf: 'flex-start' }}
         >
           {text.addRoute}

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Progress, SimpleGrid, Text } from '@mantine/core';
+import { Alert, Anchor, SimpleGrid, Text } from '@mantine/core';
 import { useEffect } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOfOwner } from '../../api/types.ts';
@@ -10,6 +10,7 @@ import { ErrorNotice, Loading } from '../../parts/notices.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PlanRings } from '../../parts/plan/plan-rings.tsx';
 import { Section } from '../../parts/section.tsx';
+import { percentSpent, UsedBar } from '../../parts/usage/used-bar.tsx';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
 import { toNano } from '../../text/yuan.ts';
@@ -100,12 +101,7 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
           ) : (
             <>
               <Text size="sm">{text.ofCap(format.yuan(cap))}</Text>
-              <Progress
-                value={shareOf(spentTodayYuan, cap)}
-                mt={6}
-                color={shareOf(spentTodayYuan, cap) >= 90 ? 'red.7' : 'cyan.7'}
-                aria-label={text.capLabel}
-              />
+              <UsedBar percent={percentSpent(spentTodayYuan, cap)} label={text.capLabel} />
             </>
           )
         }
@@ -114,10 +110,4 @@ function Money({ account }: { readonly account: AccountOfOwner }) {
       </Tile>
     </>
   );
-}
-
-/** Percentage for a progress bar. */
-function shareOf(spentYuan: string, capYuan: string): number {
-  const cap = toNano(capYuan);
-  return cap === 0n ? 100 : Math.min(100, Number((toNano(spentYuan) * 10_000n) / cap) / 100);
 }

@@ -9,7 +9,7 @@ import { overviewTexts } from './texts.ts';
 /** Share of the daily cap at which it is shown. */
 const CAP_PERCENT = 80;
 
-/** Budgets that are nearly or completely used: of the user's keys and membership or, for owners, of all keys and members. */
+/** Budgets that are nearly or completely used: of the user's keys and membership or, for owners, all of the account. */
 export function UsedBudgets({ account }: { readonly account: AccountOfOwner | AccountOfMember }) {
   const text = useTexts(overviewTexts);
   const format = useFormat();
@@ -41,14 +41,15 @@ export function UsedBudgets({ account }: { readonly account: AccountOfOwner | Ac
             </List.Item>
           )}
           {shown.map((budget) => (
-            <List.Item key={`${budget.ownerId} ${budget.model} ${budget.period}`}>
+            <List.Item key={`${budget.ownerId} ${budget.name} ${budget.model} ${budget.period}`}>
               <BudgetLine budget={budget} isOwner={isOwner} />
             </List.Item>
           ))}
         </List>
         {isOwner ? (
           <>
-            <Anchor href="#/keys">{text.apiKeys}</Anchor> · <Anchor href="#/members">{text.members}</Anchor>
+            <Anchor href="#/keys">{text.apiKeys}</Anchor> · <Anchor href="#/members">{text.members}</Anchor> ·{' '}
+            <Anchor href="#/settings">{text.toSettings}</Anchor>
           </>
         ) : (
           text.askOwners
@@ -61,7 +62,8 @@ function BudgetLine({ budget, isOwner }: { readonly budget: UsedBudget; readonly
   const text = useTexts(overviewTexts);
   const format = useFormat();
   const { scope, name, model, period, usedYuan, limitYuan, resetsAt } = budget;
-  const who = scope === 'key' ? text.ofKey(name) : isOwner ? text.ofMember(name) : text.yours;
+  const named = name === null ? text.ofFurther[scope === 'tag' ? 'tag' : 'endUser'] : text.of[scope](name);
+  const who = scope === 'member' && !isOwner ? text.yours : named;
   const what = model === null ? who : text.forModel(who, model);
   const used = text.budgetUsed(text.periods[period], format.yuan(usedYuan), format.yuan(limitYuan));
   const renewal = resetsAt === null ? '' : ` ${text.renewed(format.instant(resetsAt))}`;

@@ -15,6 +15,7 @@ import {
   credentialName,
   credentialsOf,
   credentialValue,
+  hasLimits,
 } from './credential-draft.ts';
 import { providersTexts } from './providers-texts.ts';
 import { CredentialStates } from './route-state.tsx';
@@ -36,7 +37,7 @@ export function CredentialFields({ entry }: { readonly entry: Entry }) {
               <CredentialField
                 number={String(index + 1)}
                 draft={credentialDraft(value)}
-                onChange={(draft) => set(values.with(index, credentialValue(draft)))}
+                onChange={(draft) => set(values.with(index, credentialValue(draft, value)))}
               />
               <ActionIcon
                 variant="subtle"
@@ -49,6 +50,7 @@ export function CredentialFields({ entry }: { readonly entry: Entry }) {
                 <XIcon />
               </ActionIcon>
             </Group>
+            {hasLimits(value) && <DimmedText>{text.hasLimits}</DimmedText>}
             {!entry.isNew && isStored(stored, value, index) && (
               <CredentialStates
                 provider={entry.name}

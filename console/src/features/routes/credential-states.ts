@@ -2,7 +2,7 @@ import type { Route } from '../../api/types.ts';
 
 type CredentialStatus = Route['credentials'][number];
 
-const SEVERITY: Readonly<Record<CredentialStatus['state'], number>> = { active: 0, resting: 1, refused: 2 };
+const SEVERITY: Readonly<Record<CredentialStatus['state'], number>> = { active: 0, resting: 1, refused: 2, missing: 3 };
 
 /** A credential that rests for one model can be active for another. The worst state counts. */
 export function worstStates(routes: readonly Route[], provider: string): CredentialStatus[] {

@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useRead } from '../../api/queries.ts';
 import type { Route } from '../../api/types.ts';
+import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { DateRangePicker } from '../../parts/date-range.tsx';
 import { dayIn, lastDays, rangeOf } from '../../parts/days.ts';
 import { Instant } from '../../parts/figures.tsx';
@@ -17,7 +18,9 @@ import { MarginShare } from '../../parts/usage/margin-share.tsx';
 import { useMayOperate } from '../../session/may-operate.ts';
 import { useSession } from '../../session/session.tsx';
 import { useTexts } from '../../text/language.tsx';
+import { DialectSearchButton } from './dialect-search.tsx';
 import { DrainButton, DrainDialog, Drains, ResumeButton, targetsOf } from './drains.tsx';
+import { Limits } from './limits.tsx';
 import { FiguresOfProvider, type ProviderFigures, useProviderFigures, useRouteSums } from './provider-figures.tsx';
 import { ProviderTestButton } from './provider-test.tsx';
 import { Credentials, RouteState } from './route-state.tsx';
@@ -44,6 +47,7 @@ export function RoutesPage() {
       <ReadState read={read} />
       <ErrorNotice error={figures.error} onRetry={figures.retry} />
       {data !== undefined && <Drains drains={data.drains} />}
+      {data !== undefined && <Limits limits={data.limits} />}
       {data !== undefined && byProvider.length === 0 && <EmptyState title={text.noRoutes} hint={text.noRoutesHint} />}
       {byProvider.map(([provider, routes = []]) => (
         <Provider
@@ -85,6 +89,7 @@ function Provider({ provider, routes, sumsOf, figures }: ProviderProps) {
   const actions = mayOperate && (
     <>
       <ProviderTestButton provider={provider} models={models} />
+      <DialectSearchButton provider={provider} models={models} />
       {drain === undefined || drain === null ? (
         <DrainButton label={text.drainProvider} targets={[whole]} />
       ) : (
@@ -109,7 +114,7 @@ function RouteTable({ provider, routes, sumsOf }: Omit<ProviderProps, 'figures'>
   const text = useTexts(routesTexts);
   const mayOperate = useMayOperate();
   const columns: Column<Route>[] = [
-    { header: text.model, cell: ({ model }) => model },
+    { header: text.model, cell: (route) => <ModelOfRoute route={route} /> },
     { header: text.providerModel, cell: ({ providerModel }) => providerModel },
     { header: text.priority, isFigure: true, cell: ({ priority, weight }) => `${priority} / ${weight}` },
     { header: text.marginShare, isFigure: true, cell: (route) => <MarginShare sums={sumsOf(route)} /> },
@@ -125,6 +130,20 @@ function RouteTable({ provider, routes, sumsOf }: Omit<ProviderProps, 'figures'>
       idOf={({ model, providerModel }) => `${model} ${providerModel}`}
       columns={columns}
     />
+  );
+}
+
+/** The model, and the operations that are translated for the provider. */
+function ModelOfRoute({ route: { model, translates } }: { readonly route: Route }) {
+  const text = useTexts(routesTexts);
+  const operationName = useOperationName();
+  return (
+    <>
+      {model}
+      {translates.length > 0 && (
+        <SmallText component="div">{text.translates(translates.map(operationName).join(', '))}</SmallText>
+      )}
+    </>
   );
 }
 

@@ -2,8 +2,12 @@ import { NativeSelect, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import type { ProviderPreset } from '../../api/types.ts';
-import type { Fields } from '../../parts/catalog/catalog-value.ts';
+import { type Fields, textOf } from '../../parts/catalog/catalog-value.ts';
+import { TranslationFields } from '../../parts/catalog/dialect-fields.tsx';
 import { EntryDialog, type EntryDialogProps, EntryName } from '../../parts/catalog/entry-dialog.tsx';
+import { LimitFields } from '../../parts/catalog/limit-fields.tsx';
+import { FoldedFields, ParameterFields } from '../../parts/catalog/request-fields.tsx';
+import { requestTexts } from '../../parts/catalog/request-texts.ts';
 import { SettingFields } from '../../parts/catalog/setting-fields.tsx';
 import { type Entry, useEntry } from '../../parts/catalog/use-entry.ts';
 import { DimmedText } from '../../parts/small.ts';
@@ -72,6 +76,7 @@ function offerLabel({ title, providers }: ProviderPreset, { protocol }: Offered)
 
 function ProviderFields({ entry }: { readonly entry: Entry }) {
   const text = useTexts(providersTexts);
+  const requests = useTexts(requestTexts);
   return (
     <Stack>
       <SettingFields
@@ -97,7 +102,7 @@ function ProviderFields({ entry }: { readonly entry: Entry }) {
             label: text.auth,
             description: text.authHint,
             kind: 'choice',
-            options: ['bearer', 'x-api-key'],
+            options: ['bearer', 'x-api-key', 'api-key'],
           },
           {
             setting: 'missingUsage',
@@ -110,6 +115,26 @@ function ProviderFields({ entry }: { readonly entry: Entry }) {
           { setting: 'proxy', label: text.proxy, description: text.proxyHint },
         ]}
       />
+      <FoldedFields>
+        <Stack gap="sm">
+          <ParameterFields value={entry.value.parameters} onChange={(parameters) => entry.change({ parameters })} />
+          <SettingFields
+            entry={entry}
+            columns={1}
+            fields={[
+              {
+                setting: 'forwardHeaders',
+                label: requests.forwardHeaders,
+                description: requests.forwardHeadersHint,
+                placeholder: 'x-opencode-session',
+                kind: 'names',
+              },
+            ]}
+          />
+          <LimitFields entry={entry} of="provider" />
+        </Stack>
+      </FoldedFields>
+      <TranslationFields entry={entry} of="provider" protocol={textOf(entry.value.protocol)} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Badge, NativeSelect, Stack, Text } from '@mantine/core';
+import { NativeSelect, Stack, Text } from '@mantine/core';
 import type { ProviderTest } from '../../api/types.ts';
 import { useOperationName } from '../../parts/calls/operation-name.ts';
 import { Facts } from '../../parts/facts.tsx';
@@ -6,11 +6,11 @@ import { Yuan } from '../../parts/figures.tsx';
 import { ChangeDialog } from '../../parts/forms/change-dialog.tsx';
 import { type DialogProps, useDialog } from '../../parts/forms/use-dialog.ts';
 import { useDraft } from '../../parts/forms/use-draft.ts';
-import { GatewayMessage } from '../../parts/gateway-message.tsx';
 import { DataTable } from '../../parts/list-table.tsx';
 import { SmallButton } from '../../parts/small.ts';
 import { useFormat } from '../../text/format.ts';
 import { useTexts } from '../../text/language.tsx';
+import { TestOutcome } from './test-outcome.tsx';
 import { routesTexts } from './texts.ts';
 
 interface ProviderTestProps {
@@ -69,21 +69,7 @@ function TestResult({ test }: { readonly test: ProviderTest }) {
         idOf={({ credential }) => credential}
         columns={[
           { header: text.credential, cell: ({ credential }) => credential },
-          {
-            header: text.result,
-            cell: ({ status, httpStatus, message }) => (
-              <>
-                <Badge color={status === 'succeeded' ? 'teal' : 'red'}>
-                  {[text[status], httpStatus].filter((part) => part !== null).join(' ')}
-                </Badge>
-                {message !== null && (
-                  <Text size="sm">
-                    <GatewayMessage>{message}</GatewayMessage>
-                  </Text>
-                )}
-              </>
-            ),
-          },
+          { header: text.result, cell: (result) => <TestOutcome result={result} failedColor="red" /> },
           { header: text.duration, isFigure: true, cell: ({ durationMs }) => format.duration(durationMs) },
           { header: text.atListPrice, isFigure: true, cell: ({ chargeYuan }) => <Yuan amount={chargeYuan} isShort /> },
         ]}

@@ -5,6 +5,7 @@ import { Instant } from '../../parts/figures.tsx';
 import { SmallText } from '../../parts/small.ts';
 import { useTexts } from '../../text/language.tsx';
 import { worstStates } from './credential-states.ts';
+import { VendorLimits } from './limits.tsx';
 import { routesTexts } from './texts.ts';
 
 const COLORS = { closed: 'teal', open: 'red', probing: 'yellow', off: 'gray' } as const;
@@ -33,11 +34,14 @@ export function RouteState({ route }: { readonly route: Route }) {
 
 export function Credentials({ route: { credentials } }: { readonly route: Route }) {
   const text = useTexts(routesTexts);
-  return credentials.map(({ name, state, status }) => (
-    <Text key={name} size="sm" {...(state === 'active' ? {} : { fw: 600 })}>
-      {name}: {text.credentialStates[state]}
-      {status !== null && ` (${status})`}
-    </Text>
+  return credentials.map(({ name, state, status, vendorLimits }) => (
+    <div key={name}>
+      <Text size="sm" {...(state === 'active' ? {} : { fw: 600 })}>
+        {name}: {text.credentialStates[state]}
+        {status !== null && ` (${status})`}
+      </Text>
+      <VendorLimits limits={vendorLimits} />
+    </div>
   ));
 }
 

@@ -23,6 +23,7 @@ const EVENTS: readonly Event[] = [
   ...ACCOUNT_EVENTS,
   'route.down',
   'provider.refused_account',
+  'provider.budget_nearly_used',
   'catalog.failed',
   'catalog.recovered',
   'prices.changed',
@@ -140,7 +141,11 @@ function EndpointFields({ endpoint, draft, field, onChange, known }: EndpointFie
       )}
       <TextInput
         label={text.url}
-        description={`${isMessenger ? text.formHints[form] : `${text.urlHint} ${text.formHints.faregate}`}${isKept ? ` ${text.urlKept}` : ''}`}
+        description={[
+          ...(isMessenger ? [] : [text.urlHint]),
+          text.formHints[form],
+          ...(isKept ? [text.urlKept] : []),
+        ].join(text.space)}
         placeholder={isMessenger ? undefined : 'https://receiver.example/hook'}
         type="url"
         required={!isKept}
@@ -151,7 +156,7 @@ function EndpointFields({ endpoint, draft, field, onChange, known }: EndpointFie
       {WITH_SECRET.includes(form) && (
         <TextInput
           label={text.secret}
-          description={endpoint?.isSigned ? `${text.robotSecretHint} ${text.secretKept}` : text.robotSecretHint}
+          description={[text.robotSecretHint, ...(endpoint?.isSigned ? [text.secretKept] : [])].join(text.space)}
           maxLength={200}
           autoComplete="off"
           {...field('secret')}

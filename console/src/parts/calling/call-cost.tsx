@@ -37,7 +37,9 @@ export function CallCost({ ids }: { readonly ids: CallIds }) {
       {text.cost}{' '}
       {context === 'coding' ? text.onPlan(input, output) : text.costLine(input, output, format.yuan(chargeYuan ?? '0'))}
       {' · '}
-      <Anchor href={hashOf(`/calls/${ended.id}`)}>{text.toCall}</Anchor>
+      <Anchor href={hashOf(`/calls/${ended.id}`)} underline="always">
+        {text.toCall}
+      </Anchor>
     </Text>
   );
 }

@@ -28,7 +28,8 @@ export interface SettingField {
 }
 
 interface SettingFieldsProps {
-  readonly entry: Entry;
+  /** An entry, or a part of one. */
+  readonly entry: Pick<Entry, 'value' | 'replace'>;
   readonly fields: readonly SettingField[];
   readonly columns?: number;
   /** Before the fields. */
@@ -54,7 +55,7 @@ function Field({
   options,
   isRequired = false,
   ...labels
-}: SettingField & { readonly entry: Entry }) {
+}: SettingField & Pick<SettingFieldsProps, 'entry'>) {
   const text = useTexts(catalogTexts);
   const stored = memberAt(entry.value, setting);
   const change = (value: unknown): void => entry.replace(withValueAt(entry.value, setting.split('.'), value));

@@ -1,0 +1,38 @@
+import { pageTexts } from '../texts.ts';
+
+export const requestTexts = pageTexts(
+  {
+    fold: 'Requests, responses and limits',
+    foldOf: (number: string) => `Requests, responses and limits of route ${number}`,
+    set: 'Set fields',
+    setHint: 'One per line: temperature: 0.7. Whatever the client sent.',
+    default: 'Defaults of fields',
+    defaultHint: 'For fields that the client leaves out.',
+    max: 'Greatest values',
+    maxHint: 'A greater number is replaced: max_tokens: 8192.',
+    remove: 'Removed fields',
+    removeHint: 'Such as logit_bias. Press Enter after each.',
+    forwardHeaders: 'Headers of clients',
+    forwardHeadersHint: 'The provider gets these. Exact names, never credentials.',
+    showModel: 'Model name in responses',
+    shown: { provider: 'that of the provider', asked: 'the one that was asked for' },
+    linesWrong: 'Write one field per line, as name: value.',
+  },
+  {
+    fold: '请求、响应与限额',
+    foldOf: (number: string) => `路由 ${number} 的请求、响应与限额`,
+    set: '设定字段',
+    setHint: '每行一个，如 temperature: 0.7。覆盖客户端发送的值。',
+    default: '字段默认值',
+    defaultHint: '用于客户端未发送的字段。',
+    max: '最大值',
+    maxHint: '超出的数值会被替换，如 max_tokens: 8192。',
+    remove: '移除字段',
+    removeHint: '例如 logit_bias，每个名称后按回车。',
+    forwardHeaders: '转发客户端请求头',
+    forwardHeadersHint: '供应商会收到这些请求头。须为准确名称，且不得包含凭据。',
+    showModel: '响应中的模型名称',
+    shown: { provider: '供应商的名称', asked: '客户端请求的名称' },
+    linesWrong: '每行填写一个字段，格式为 name: value。',
+  },
+);
