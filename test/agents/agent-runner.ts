@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReceivedRequest, ScriptedProvider } from '../support/provider.ts';
+import { writePng } from '../support/small-png.ts';
 import type { Agent, AgentRun } from './agents.ts';
 import type { Observed } from './checks.ts';
 import { type Gateway, MODEL, providerOf, type Tenant, VENDORS, type Vendor } from './gateway.ts';
@@ -9,6 +10,7 @@ import { startOutside } from './outside.ts';
 import { baseAddress } from './page.ts';
 import { type Recorded, startRecorder } from './recorder.ts';
 import type { Scenario } from './scenarios.ts';
+import { PARTS, PICTURE, startTranslatedModel, TRANSLATED_TASK } from './translated-model.ts';
 
 /** After this time an agent is killed, which is a failure unless it is expected. It is shorter than any `retry-after`. */
 const LIMIT_MS = 60_000;
@@ -41,7 +43,8 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
         signing,
         isContinued = false,
         change,
-        prompt,
+        prompt = scenario.translation === undefined ? TASK : TRANSLATED_TASK,
+        translation,
       } = scenario;
       const tenant: Tenant = await gateway.createTenant({
         ...(balanceYuan === undefined ? {} : { balanceYuan }),
@@ -51,13 +54,17 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
 
       const home = mkdtempSync(join(folder, 'home-'));
       const workDirectory = mkdtempSync(join(folder, 'work-'));
+      if (translation !== undefined) writeTranslatedFiles(workDirectory);
       const files = Array.from({ length: fileCount }, (_, index) => `part-${index}.txt`);
       for (const file of files) writeFileSync(join(workDirectory, file), `A line of ${file}.\n`.repeat(1050));
       const recorder = await startRecorder(gateway.url);
       const outside = await startOutside();
       const freed = recorder.responded(429);
       const fault = (call: number): Fault | null => (isBusy && call === 0 ? { kind: 'wait', until: freed } : met(call));
-      const model = startModel({ directory: workDirectory, fault, files, signing });
+      const model =
+        translation === undefined
+          ? startModel({ directory: workDirectory, fault, files, signing })
+          : startTranslatedModel({ directory: workDirectory, ...translation });
       const received: ReceivedRequest[] = [];
       let drained: Vendor | null = null;
       const drain = async (vendor: Vendor | null): Promise<void> => {
@@ -85,7 +92,7 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
           outsideUrl: outside.url,
           home,
           workDirectory,
-          prompt: prompt ?? TASK,
+          prompt,
           isContinued: false,
           limitMs: scenario.limitMs ?? LIMIT_MS,
           ...(change === undefined ? {} : { change }),
@@ -96,6 +103,7 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
         if (other !== null) await (await other).text();
         return {
           result,
+          home,
           workDirectory,
           requests: recorder.requests,
           received,
@@ -110,6 +118,12 @@ export function createAgentRunner({ folder, agent, gateway, providers }: AgentRu
       }
     },
   };
+}
+
+/** Two texts and a picture. */
+export function writeTranslatedFiles(directory: string): void {
+  for (const [file, content] of Object.entries(PARTS)) writeFileSync(join(directory, file), content);
+  writeFileSync(join(directory, PICTURE), writePng({ width: 64, height: 64, pixels: Buffer.alloc(64 * 64 * 3, 0x90) }));
 }
 
 /** A call in the agent's format from another program. */

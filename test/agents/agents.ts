@@ -108,7 +108,7 @@ export function createAgents(installation: Installation): Agents {
       async run(given) {
         write(given, '.qwen/settings.json', inPlace(given, settingsFile('~/.qwen/settings.json'), 'Qwen Code'));
         const finished = await start(
-          [...qwenCode, '--approval-mode', 'yolo', given.prompt],
+          [...qwenCode, '--approval-mode', 'yolo', ...(given.isContinued ? ['--continue'] : []), given.prompt],
           options(given, { FAREGATE_KEY: given.key }),
         ).finished;
         return { ...finished, said: finished.stdout + finished.stderr };
@@ -121,7 +121,16 @@ export function createAgents(installation: Installation): Agents {
         const file = '.config/opencode/opencode.json';
         write(given, file, inPlace(given, settingsFile(`~/${file}`), 'opencode'));
         const finished = await start(
-          [...opencode, 'run', '--pure', '--print-logs', '--log-level', 'ERROR', given.prompt],
+          [
+            ...opencode,
+            'run',
+            ...(given.isContinued ? ['--continue'] : []),
+            '--pure',
+            '--print-logs',
+            '--log-level',
+            'ERROR',
+            given.prompt,
+          ],
           options(given, {
             FAREGATE_KEY: given.key,
             OPENCODE_DISABLE_MODELS_FETCH: '1',

@@ -8,11 +8,13 @@ import { type CallRecord, costNano, MODEL, PLANS, PROVIDER_MODEL, type Tenant, T
 import type { Model } from './model.ts';
 import type { Recorded } from './recorder.ts';
 import { FILE, GREETING } from './said.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario, Translation } from './scenarios.ts';
+import { PARTS, PICTURE, type TranslatedModel } from './translated-model.ts';
 
 /** The observations of a scenario. */
 export interface Observed {
   readonly result: AgentResult;
+  readonly home: string;
   readonly workDirectory: string;
   /** All requests from the agent to the gateway. */
   readonly requests: readonly Recorded[];
@@ -33,7 +35,8 @@ export function isCall({ method, path }: Recorded): boolean {
 
 export async function check(scenario: Scenario, observed: Observed): Promise<void> {
   checkAgent(scenario, observed);
-  checkRelay(observed);
+  if (scenario.translation === undefined) checkRelay(observed);
+  else checkTranslation(scenario.translation, observed);
   checkPatience(observed);
   await checkBooks(scenario, observed);
 }
@@ -113,6 +116,22 @@ function checkRelay({ requests, received, tenant }: Observed): void {
   }
 }
 
+/** A strict provider refused nothing, got all content, and the headers name what it did not get. */
+function checkTranslation(translation: Translation, { requests, model }: Observed): void {
+  const { refusals, seen, replayed } = model as TranslatedModel;
+  assert.deepEqual(refusals, [], 'the refusals of the provider');
+  assert.deepEqual([...seen].sort(), [...Object.keys(PARTS), PICTURE], 'the contents that arrived');
+  const last = replayed.at(-1)!;
+  if (translation.needsReasoning) assert.deepEqual(last, { complete: 3, missing: 0 }, 'turns with their reasoning');
+  const calls = requests.filter(isCall);
+  for (const { responseHeaders } of calls) assert.equal(responseHeaders['x-faregate-translated'], translation.target);
+  const namesIn = (header: string): readonly string[] => [
+    ...new Set(calls.flatMap(({ responseHeaders }) => responseHeaders[header]?.toString().split(',') ?? [])),
+  ];
+  assert.deepEqual(namesIn('x-faregate-left-out'), translation.leftOut, 'what was left out');
+  assert.deepEqual(namesIn('x-faregate-added'), translation.added, 'what was added');
+}
+
 function inProvidersWords(body: Buffer): Buffer {
   return Buffer.from(body.toString('latin1').replace(`"model":"${MODEL}"`, `"model":"${PROVIDER_MODEL}"`), 'latin1');
 }
@@ -122,7 +141,7 @@ function inProvidersWords(body: Buffer): Buffer {
  * held.
  */
 async function checkBooks(
-  { context, plan, balanceYuan = '0', fault, signing, expected }: Scenario,
+  { context, plan, balanceYuan = '0', fault, signing, translation, expected }: Scenario,
   { received, model, tenant }: Observed,
 ): Promise<void> {
   assert.equal(received.length, expected.provided, 'the calls that reached the provider');
@@ -133,7 +152,7 @@ async function checkBooks(
   for (const record of records) {
     call += 1 + record.failedRoutes.length;
     assert.equal(record.context, context);
-    assert.equal(record.model, signing === undefined ? MODEL : THINKER);
+    assert.equal(record.model, translation?.model ?? (signing === undefined ? MODEL : THINKER));
     const met = fault?.(call) ?? null;
     assert.equal(record.status, met === null ? 'succeeded' : met.kind === 'break' ? 'aborted' : 'failed');
     const chargedNano = record.chargeYuan === null ? 0n : parseYuan(record.chargeYuan)!;

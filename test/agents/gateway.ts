@@ -22,7 +22,13 @@ export type Vendor = (typeof VENDORS)[number];
 export const providerOf = (vendor: Vendor, agent: AgentName): string =>
   agent === 'Claude Code' ? `${vendor}-messages` : vendor;
 
-/** The prices of both, in nano-yuan per token. They are primes, so that wrong counts cannot produce the right sum. */
+/** Models whose providers speak one protocol that their agents do not. Codex knows the names of some. */
+export const TRANSLATED = {
+  chat: { model: 'acme-chat', known: 'gpt-5.5' },
+  messages: { model: 'acme-messages', known: 'gpt-6.2-sol' },
+} as const;
+
+/** The prices of all models, in nano-yuan per token. They are primes, so that wrong counts cannot produce the right sum. */
 const PRICES = { input: 3_000n, cached: 700n, output: 13_000n };
 
 /** A plan whose limits scenarios may reach. */
@@ -81,7 +87,7 @@ export interface Gateway {
 
 /** Providers by protocol: each agent has its own, so that two agents can run at the same time. */
 export type ProviderUrls = Readonly<
-  Record<'responses' | 'messages', Readonly<Record<Vendor, { readonly url: string }>>>
+  Record<'responses' | 'messages' | 'translated', Readonly<Record<Vendor, { readonly url: string }>>>
 >;
 
 /** Starts the program as an operator does: with a configuration file, in its own process. */
@@ -151,7 +157,7 @@ export async function startGateway(folder: string, providers: ProviderUrls): Pro
   };
 }
 
-function configText({ responses, messages }: ProviderUrls): string {
+function configText({ responses, messages, translated }: ProviderUrls): string {
   const plans = Object.entries(PLANS).map(
     ([id, { fiveHourCalls, concurrency, inputByteLimit }]) => `
   ${id}:
@@ -180,11 +186,26 @@ function configText({ responses, messages }: ProviderUrls): string {
     price: { input: "3", cachedInput: "0.7", output: "13" }
     routes: [${routes.join(', ')}]
 `;
+  const { url } = translated.acme;
+  const names = Object.values(TRANSLATED).flatMap(({ model, known }) => [model, known]);
+  const translatedModels = names.map((name) => {
+    const to = name === TRANSLATED.chat.model || name === TRANSLATED.chat.known ? 'chat' : 'messages';
+    const operations = to === 'chat' ? 'messages, responses' : 'chat, responses';
+    return `
+  ${name}:
+    maxOutputTokens: "64000"
+    operations: [${operations}]
+    price: { input: "3", cachedInput: "0.7", output: "13" }
+    routes: [{ provider: only-${to}, model: ${PROVIDER_MODEL}, translate: [${operations}] }]
+`;
+  });
   return `
 server: { protocolNames: { messages: altproto } }
 billing: { timezone: Asia/Shanghai }
 providers:${providers.join('')}
-${settingsFile('faregate.yaml')}${thinker}plans:${plans.join('')}
+  only-chat: { protocol: chat, serves: [chat], baseUrl: ${url}/v1, apiKey: "\${ACME_API_KEY}", dialect: { reasoning: thinking, replay: reasoning_content } }
+  only-messages: { protocol: messages, baseUrl: ${url}, apiKey: "\${ACME_API_KEY}", dialect: { thinking: adaptive, promptCache: auto } }
+${settingsFile('faregate.yaml')}${thinker}${translatedModels.join('')}plans:${plans.join('')}
 `;
 }
 

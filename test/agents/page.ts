@@ -19,10 +19,10 @@ export function baseAddress(agent: AgentName, context: Context, origin: string):
   return row[context === 'balance' ? 1 : 2]!.replace(ORIGIN, origin);
 }
 
-/** A file that the page contains: the block after the line with its name. */
+/** A file that the page contains: the block after the line with its name, which ends in a colon. */
 export function settingsFile(file: string): string {
   const block = new RegExp(
-    `^\`${file.replace(/[.~]/g, '\\$&')}\`[^\\n]*:\\n\\n\`\`\`\\w+\\n([\\s\\S]*?)^\`\`\`$`,
+    `^[^\\n]*\`${file.replace(/[.~]/g, '\\$&')}\`[^\\n]*:\\n\\n\`\`\`\\w+\\n([\\s\\S]*?)^\`\`\`$`,
     'm',
   ).exec(PAGE);
   if (block === null) throw new Error(`docs/agents.md shows no ${file}`);
@@ -51,27 +51,41 @@ interface Told {
   readonly event: string;
   readonly expected: { readonly statuses: readonly number[] };
   readonly behaviour: string;
+  readonly translation?: {
+    readonly target: string;
+    readonly model: string;
+    readonly isKnown: boolean;
+    readonly leftOut: readonly string[];
+  };
 }
 
 /** The rows on the page. */
 export const rowsOnPage = (): string[] => [
   ...rowsBelow('| event | Codex | Claude Code |'),
   ...rowsBelow('| agent | calls that were refused | at its end |'),
+  ...rowsBelow('| agent | provider | left out |'),
 ];
 
 /** The rows according to the run. */
 export function rowsOf(seen: readonly Told[]): string[] {
   const cell = (event: string, agent: AgentName): string =>
     seen.find((each) => each.event === event && each.agent === agent)?.behaviour ?? '';
-  const events = [...new Set(seen.map(({ event }) => event))].filter((event) => event !== USED_UP);
+  const own = seen.filter(({ translation }) => translation === undefined);
+  const events = [...new Set(own.map(({ event }) => event))].filter((event) => event !== USED_UP);
   return [
     ...events.map((event) => `| ${event} | ${COLUMNS.map((agent) => cell(event, agent)).join(' | ')} |`),
-    ...seen
+    ...own
       .filter(({ event }) => event === USED_UP)
       .map(
         ({ agent, expected, behaviour }) =>
           `| ${agent} | ${expected.statuses.filter((each) => each === 429).length} | ${behaviour} |`,
       ),
+    ...seen.flatMap(({ agent, translation }) => {
+      if (translation === undefined) return [];
+      const { target, model, isKnown, leftOut } = translation;
+      const name = isKnown ? `${agent}, model \`${model}\`` : agent;
+      return [`| ${name} | ${target} | ${leftOut.map((each) => `\`${each}\``).join(', ')} |`];
+    }),
   ];
 }
 

@@ -1,6 +1,8 @@
 import { MODEL, type PlanId, THINKER, VENDORS } from './gateway.ts';
 import { DONE, type Fault, type Signing } from './model.ts';
 import { type AgentName, type Context, replaced, USED_UP } from './page.ts';
+import type { Target } from './translated-model.ts';
+import { TRANSLATED_SCENARIOS } from './translated-scenarios.ts';
 
 /** A scenario for an agent, and its expected outcome. */
 export interface Scenario {
@@ -25,11 +27,26 @@ export interface Scenario {
   readonly prompt?: string;
   /** Time limit of the agent, if it is not the usual one. */
   readonly limitMs?: number;
+  /** The provider speaks another protocol than the agent. */
+  readonly translation?: Translation;
   /** Changes to the settings on the page. */
   readonly change?: (settings: string) => string;
   readonly expected: Expected;
   /** The text of the table in `docs/agents.md`. */
   readonly behaviour: string;
+}
+
+/** A model that only a provider of another protocol serves. */
+export interface Translation {
+  readonly target: Target;
+  readonly model: string;
+  /** Whether Codex has metadata of the model. */
+  readonly isKnown: boolean;
+  /** Whether the provider refuses its turns without their reasoning. */
+  readonly needsReasoning: boolean;
+  /** All members that the agent's requests lost and got. */
+  readonly leftOut: readonly string[];
+  readonly added: readonly string[];
 }
 
 export interface Expected {
@@ -103,6 +120,7 @@ const USED_UP_MESSAGE =
 const patient = { context: 'coding', plan: 'no-calls', limitMs: 300_000 } as const;
 
 export const SCENARIOS: readonly Scenario[] = [
+  ...TRANSLATED_SCENARIOS,
   ...[codex, claudeCode].flatMap((agent) => [
     agent({
       event: 'the task, on the balance',

@@ -22,7 +22,15 @@ import {
   type TestGateway,
   watchCalls,
 } from '../support/gateway.ts';
-import { event, json, sse } from '../support/provider.ts';
+import {
+  chatUsage,
+  completionResponse,
+  event,
+  json,
+  sse,
+  textCompletion,
+  textCompletionStream,
+} from '../support/provider.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
 
 /**
@@ -68,6 +76,43 @@ describe(`openai SDK`, { timeout: 60_000 }, () => {
     account = await gateway.createAccount();
     return openai(gateway, account);
   };
+
+  describe('completions.create', () => {
+    const fill = { model: 'test-completions', prompt: 'def add(a, b):', suffix: '# end', max_tokens: 32 };
+    const cost = costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens });
+
+    test('returns the provider’s completion between prompt and suffix', async () => {
+      gateway.provider.respond = completionResponse();
+      const sdk = await client();
+      const completion = await sdk.completions.create(fill);
+      assert.deepEqual(plain(completion), textCompletion());
+      assert.deepEqual(lastBody(gateway), { ...fill, model: 'completer' });
+      await assertSpent(account, cost);
+    });
+
+    test('streams the text, with usage only if it is asked for', async () => {
+      gateway.provider.respond = completionResponse();
+      const sdk = await client();
+      const chunks = await collect(await sdk.completions.create({ ...fill, stream: true }));
+      assert.equal(chunks.map(({ choices }) => choices[0]!.text).join(''), 'Hello there');
+      const options = { include_usage: true };
+      const withUsage = await collect(await sdk.completions.create({ ...fill, stream: true, stream_options: options }));
+      assert.deepEqual(withUsage.at(-1)!.usage, chatUsage);
+      await assertSpent(account, 2n * cost);
+    });
+
+    test('is charged by the text that arrived if a stream ends without usage, but not for a repeated prompt', async () => {
+      const text = 'word '.repeat(400);
+      gateway.provider.respond = sse(textCompletionStream([text], null));
+      const sdk = await client();
+      await collect(await sdk.completions.create({ ...fill, stream: true }));
+      const plainCall = await account.lastCall();
+      assert.equal(plainCall.usage.source, 'estimated');
+      assert.ok(plainCall.usage.outputTokens > 0);
+      await collect(await sdk.completions.create({ ...fill, stream: true, echo: true }));
+      assert.equal((await account.lastCall()).usage.outputTokens, 0);
+    });
+  });
 
   test('responses.create returns the provider’s response, and its text', async () => {
     gateway.provider.respond = json(200, responseObject({ usage }));

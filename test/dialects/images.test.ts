@@ -11,7 +11,7 @@ import { imageGeneration } from '../../src/protocols/operations/image-generation
 import type { CallInput } from '../../src/protocols/operations/operation.ts';
 import { captureResponse } from '../support/captured.ts';
 import { readInput } from '../support/request-input.ts';
-import { cutOffsets } from '../support/scope.ts';
+import { cutEverywhere } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf } from './preset-catalog.ts';
 
@@ -97,8 +97,6 @@ function inputOf({ operation, request }: Dialect): CallInput {
   });
 }
 
-const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
-
 describe("images in vendors' documented formats", () => {
   for (const dialect of all) {
     const { name, body, isStream, billNano } = dialect;
@@ -107,17 +105,17 @@ describe("images in vendors' documented formats", () => {
     if (!isStream) {
       it(`${name}: costs the bill, however it is cut`, () => {
         const meter = new Meter(dialect);
-        for (const at of cutOffsets(body.length)) assert.equal(meter.whole(halves(body, at)), bill, `cut at ${at}`);
+        for (const { chunks, note } of cutEverywhere(body)) assert.equal(meter.whole(chunks), bill, note);
       });
       continue;
     }
 
     it(`${name}: costs the bill, however it is cut`, () => {
       const meter = new Meter(dialect);
-      for (const at of cutOffsets(body.length)) {
-        const { chargeNano, relayed } = meter.stream(halves(body, at));
-        assert.equal(chargeNano, bill, `cut at ${at}`);
-        assert.ok(relayed.equals(body), `cut at ${at}`);
+      for (const { chunks, note } of cutEverywhere(body)) {
+        const { chargeNano, relayed } = meter.stream(chunks);
+        assert.equal(chargeNano, bill, note);
+        assert.ok(relayed.equals(body), note);
       }
     });
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { operationOf } from '../../src/protocols/operations/all.ts';
 import type { JsonOperation } from '../../src/protocols/operations/operation.ts';
 import { Meter } from '../support/meter.ts';
-import { cutOffsets } from '../support/scope.ts';
+import { cutEverywhere } from '../support/scope.ts';
 import { type Dialect, dialects } from './dialects.ts';
 import { catalogOf, operationNameOf } from './preset-catalog.ts';
 
@@ -21,8 +21,6 @@ function meterOf(dialect: Dialect): Meter {
   return new Meter(operation, model, dialect.request);
 }
 
-const halves = (bytes: Buffer, at: number): Buffer[] => [bytes.subarray(0, at), bytes.subarray(at)];
-
 describe("text in vendors' documented formats", () => {
   for (const dialect of all) {
     const { name, body, isStream, billNano, leftNano, unpriced = [] } = dialect;
@@ -30,9 +28,8 @@ describe("text in vendors' documented formats", () => {
 
     it(`${name}: costs the bill, however it is cut`, () => {
       const meter = meterOf(dialect);
-      for (const at of cutOffsets(body.length)) {
-        const chunks = halves(body, at);
-        assert.deepEqual(isStream ? meter.stream(chunks) : meter.whole(chunks), bill, `cut at ${at}`);
+      for (const { chunks, note } of cutEverywhere(body)) {
+        assert.deepEqual(isStream ? meter.stream(chunks) : meter.whole(chunks), bill, note);
       }
     });
 

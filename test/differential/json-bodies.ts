@@ -21,6 +21,7 @@ const required: Readonly<Record<JsonOperationName, readonly string[]>> = {
   messages: ['"model":"m"', '"messages":[]', '"max_tokens":16'],
   responses: ['"model":"m"', '"input":"x"'],
   compact: ['"model":"m"', '"input":"x"'],
+  completions: ['"model":"m"', '"prompt":"p"'],
   embeddings: ['"model":"m"', '"input":["x"]'],
   rerank: ['"model":"m"', '"query":"q"', '"documents":["d"]'],
   'images.generate': ['"model":"m"', '"prompt":"p"'],

@@ -7,6 +7,7 @@ import { findChromium } from './chromium.ts';
 import type { TestGateway } from './gateway.ts';
 import type { PersonHeaders } from './people.ts';
 import { writePlainFont } from './plain-font.ts';
+import { newPage, returnPage, takePage } from './reused-pages.ts';
 
 /**
  * The pages of the console in the system's Chromium. Tests that need a browser are in `test/console/pages`, which only full runs include,
@@ -21,8 +22,7 @@ let opened: Promise<Browser> | null = null;
 if (process.env.NODE_TEST_CONTEXT !== undefined) after(async () => (await opened)?.close());
 
 /**
- * The browser of this process, closed when the process ends. Starting one takes longer than most of its tests; each test opens the
- * console in a new context.
+ * The browser of this process, closed when the process ends. Starting one takes longer than most of its tests.
  * @throws if the console was not built since its last change.
  */
 export function openBrowser(): Promise<Browser> {
@@ -74,12 +74,14 @@ export interface ConsoleOptions {
   /** 390 is a phone. */
   readonly widthPx?: number;
   readonly heightPx?: number;
-  /** By default the browser of this process. */
+  /** By default the browser of this process. A page of another browser is in a new context, which is closed with it. */
   readonly browser?: Browser;
+  /** In a new context, for tests that use clocks, permissions or init scripts, or need a browser without the console's files. */
+  readonly isNew?: boolean;
 }
 
 /**
- * An open page of the console. Disposing of it closes the page and fails the test if the page threw or violated its content security
+ * An open page of the console. Disposing of it ends the page and fails the test if the page threw or violated its content security
  * policy.
  */
 export interface OpenConsole extends AsyncDisposable {
@@ -98,7 +100,7 @@ export async function chooseAction(row: Locator | Page, action: string): Promise
   await page.getByRole('menuitem', { name: action, exact: true }).click();
 }
 
-/** Opens the console in a new browser context. */
+/** Opens the console without cookies and storage of earlier tests. */
 export async function openConsole(
   { url }: Pick<TestGateway, 'url'>,
   {
@@ -110,20 +112,23 @@ export async function openConsole(
     widthPx = 1280,
     heightPx = 900,
     browser,
+    isNew = false,
   }: ConsoleOptions = {},
 ): Promise<OpenConsole> {
-  const context = await (browser ?? (await openBrowser())).newContext({
+  const options = {
     viewport: { width: widthPx, height: heightPx },
     locale: language === 'zh' ? 'zh-CN' : 'en-GB',
     timezoneId: timezone,
     colorScheme: theme,
     reducedMotion: 'reduce',
-  });
+  } as const;
+  const isOwn = browser !== undefined || isNew;
+  const page = await (isOwn ? newPage : takePage)(browser ?? (await openBrowser()), options);
+  const context = page.context();
   if (person !== undefined) {
     const [name = '', value = ''] = person.headers.cookie.split(/=(.*)/s);
     await context.addCookies([{ name, value, url, httpOnly: true, sameSite: 'Lax' }]);
   }
-  const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
@@ -142,7 +147,7 @@ export async function openConsole(
     },
     async assertAccessible() {
       await page.locator('main h1').waitFor();
-      await page.evaluate(AXE);
+      if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(AXE);
       // Only violations: the rules that pass are several times the size of the page.
       const { violations } = await page.evaluate<AxeResult>(
         `axe.run({ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })
@@ -154,7 +159,8 @@ export async function openConsole(
       assert.ok(overhangPx <= 0, `the page is ${overhangPx} px wider than the window`);
     },
     async [Symbol.asyncDispose]() {
-      await context.close();
+      if (isOwn) await context.close();
+      else await returnPage(page, url, options);
       assert.deepEqual(problems, []);
     },
   };

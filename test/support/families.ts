@@ -3,7 +3,7 @@ import { totalTokens } from '../../src/protocols/token-estimate/budgets.ts';
 import { type BodyKind, countBody } from '../../src/protocols/token-estimate/count-body.ts';
 import { Tokenizer } from '../../src/protocols/token-estimate/tokenizer.ts';
 import type { ClientResponse } from './client.ts';
-import { assertSpent, costNano, type TestAccount } from './gateway.ts';
+import { assertSpent, costNano, PRICE, type TestAccount } from './gateway.ts';
 import { chatCompletion, chatStream, event, message, messagesStream } from './provider.ts';
 import { isQuickRun } from './scope.ts';
 
@@ -50,6 +50,59 @@ export const families: readonly Family[] = [
     inputTokens: () => 11,
   },
 ];
+
+/** A client of one protocol whose model only a provider of another one serves. */
+export interface TranslatedFamily {
+  readonly name: `${'chat' | 'messages' | 'responses'}→${'chat' | 'messages'}`;
+  readonly path: string;
+  readonly request: (isStream: boolean) => object;
+  /** The family whose envelope the client's errors have. */
+  readonly client: Family;
+  readonly provider: Family;
+  /** In the last event of a complete stream. */
+  readonly terminal: string;
+}
+
+/** One for each pair. Their models are `chat-only` and `messages-only`, of `TRANSLATED_MODELS`. */
+export const translatedFamilies: readonly TranslatedFamily[] = [
+  { name: 'messages→chat', path: '/v1/messages', terminal: '"message_stop"', ...between('messages', 'chat') },
+  { name: 'responses→chat', path: '/v1/responses', terminal: '"response.completed"', ...between('responses', 'chat') },
+  { name: 'chat→messages', path: '/v1/chat/completions', terminal: 'data: [DONE]', ...between('chat', 'messages') },
+  {
+    name: 'responses→messages',
+    path: '/v1/responses',
+    terminal: '"response.completed"',
+    ...between('responses', 'messages'),
+  },
+];
+
+export const TRANSLATED_MODELS = `  chat-only:
+    operations: [chat, messages, responses]
+    maxOutputTokens: "64000"
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: upstream-chat, translate: [messages, responses] }]
+  messages-only:
+    operations: [chat, messages, responses]
+    maxOutputTokens: "64000"
+    price: ${PRICE}
+    routes: [{ provider: messy, model: upstream-messages, translate: [chat, responses] }]
+`;
+
+function between(
+  client: 'chat' | 'messages' | 'responses',
+  provider: 'chat' | 'messages',
+): Pick<TranslatedFamily, 'client' | 'provider' | 'request'> {
+  const familyOf = (name: Family['name']): Family => families.find((family) => family.name === name)!;
+  const model = `${provider}-only`;
+  return {
+    client: familyOf(client === 'messages' ? 'messages' : 'chat'),
+    provider: familyOf(provider),
+    request: (isStream) =>
+      client === 'responses'
+        ? { model, max_output_tokens: 50, input: 'Say hello.', stream: isStream }
+        : requestOf(isStream, model),
+  };
+}
 
 /** A stream up to its first word. */
 export const begunStream = (family: Family): string[] =>

@@ -215,6 +215,11 @@ models:
     operations: [chat]
     price: ${PRICE}
     routes: [{ provider: chatty, model: hidden }]
+  test-completions:
+    maxOutputTokens: "100"
+    operations: [completions]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: completer }]
   test-embeddings:
     operations: [embeddings]
     price: ${PRICE}

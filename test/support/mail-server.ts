@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
@@ -10,6 +11,13 @@ export interface ReceivedMail {
   readonly text: string;
   readonly isSecure: boolean;
   readonly user: string | null;
+}
+
+/** Returns the one-time link in a mail. */
+export function linkIn({ text }: Pick<ReceivedMail, 'text'>): string {
+  const link = /http\S+token=[\w-]{43}/.exec(text.replaceAll('=\r\n', '').replaceAll('=3D', '='));
+  assert.ok(link !== null, text);
+  return link[0];
 }
 
 /** A mail server on loopback. */

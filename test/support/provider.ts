@@ -155,14 +155,47 @@ export function chatStream(words: readonly string[], usage: object | null = chat
 
 /** Responds to a chat call as a real provider does, with a stream and usage in the stream if requested. */
 export function chatResponse(usage: object = chatUsage): Respond {
+  return asAsked(chatCompletion(usage), (isUsageAsked) => chatStream(['Hello', ' there'], isUsageAsked ? usage : null));
+}
+
+/** A text completion. */
+export function textCompletion(usage: object | null = chatUsage, text = 'Hello there') {
+  return {
+    id: 'cmpl-1',
+    object: 'text_completion',
+    created: 1_790_000_000,
+    model: 'completer',
+    choices: [{ index: 0, text, logprobs: null, finish_reason: 'stop' }],
+    ...(usage === null ? {} : { usage }),
+  };
+}
+
+/** The events of a stream of a text completion; with a usage chunk if a usage is given. */
+export function textCompletionStream(words: readonly string[], usage: object | null = chatUsage): string[] {
+  const { choices: _, ...head } = textCompletion(null);
+  const chunk = (rest: object): string => `data: ${JSON.stringify({ ...head, ...rest })}\n\n`;
+  return [
+    ...words.map((text) => chunk({ choices: [{ index: 0, text, logprobs: null, finish_reason: null }] })),
+    chunk({ choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'stop' }] }),
+    ...(usage === null ? [] : [chunk({ choices: [], usage })]),
+    'data: [DONE]\n\n',
+  ];
+}
+
+export function completionResponse(usage: object = chatUsage): Respond {
+  return asAsked(textCompletion(usage), (isUsageAsked) =>
+    textCompletionStream(['Hello', ' there'], isUsageAsked ? usage : null),
+  );
+}
+
+/** Responds with a stream if the request asks for one, with usage if it asks for it. */
+function asAsked(whole: object, stream: (isUsageAsked: boolean) => readonly string[]): Respond {
   return (request, response) => {
     const body = JSON.parse(request.body.toString()) as {
       stream?: boolean;
       stream_options?: { include_usage?: boolean };
     };
-    const received = body.stream
-      ? sse(chatStream(['Hello', ' there'], body.stream_options?.include_usage ? usage : null))
-      : json(200, chatCompletion(usage));
+    const received = body.stream ? sse(stream(body.stream_options?.include_usage === true)) : json(200, whole);
     return received(request, response);
   };
 }

@@ -11,6 +11,7 @@ export const REQUEST_TABLES: Readonly<Record<JsonOperationName, RequestTable>> =
   messages: MESSAGES_TABLE,
   responses: RESPONSES_TABLE,
   compact: RESPONSES_TABLE,
+  completions: PLAIN_TABLE,
   embeddings: PLAIN_TABLE,
   rerank: PLAIN_TABLE,
   'images.generate': PLAIN_TABLE,

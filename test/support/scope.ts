@@ -19,11 +19,37 @@ export function byScope<Value>({ full, quick }: { readonly full: Value; readonly
   return isQuickRun ? quick : full;
 }
 
-const CUT_EVERY = byScope({ full: 1, quick: 7 });
+const CUT_EVERY_QUICKLY = 7;
+const CUT_EVERY = byScope({ full: 1, quick: CUT_EVERY_QUICKLY });
 
 /** Where a test cuts a text of this length, one cut per run: at every byte; in a quick run at every seventh, from a random start. */
-export function* cutOffsets(length: number): Generator<number> {
-  for (let at = Math.floor(Math.random() * CUT_EVERY); at <= length; at += CUT_EVERY) yield at;
+export const cutOffsets = (length: number): Generator<number> => everyFrom(length, CUT_EVERY);
+
+/** For texts that are cut at every byte elsewhere: at every seventh, from a random start. */
+export const someCutOffsets = (length: number): Generator<number> => everyFrom(length, CUT_EVERY_QUICKLY);
+
+function* everyFrom(length: number, every: number): Generator<number> {
+  for (let at = Math.floor(Math.random() * every); at <= length; at += every) yield at;
+}
+
+/** Distance between cuts that are made together. */
+const COMB_BYTES = 97;
+
+export interface CutBytes {
+  readonly chunks: readonly Buffer[];
+  readonly note: string;
+}
+
+/**
+ * Bytes in chunks, so that together there is a cut at every byte; in a quick run at every seventh. Many cuts are made at once: with one
+ * at a time the work would grow with the square of the length.
+ */
+export function* cutEverywhere(bytes: Buffer): Generator<CutBytes> {
+  for (const first of cutOffsets(Math.min(COMB_BYTES - 1, bytes.length))) {
+    const chunks = first === 0 ? [] : [bytes.subarray(0, first)];
+    for (let at = first; at < bytes.length; at += COMB_BYTES) chunks.push(bytes.subarray(at, at + COMB_BYTES));
+    yield { chunks, note: `cut at ${first} and every ${COMB_BYTES} bytes behind` };
+  }
 }
 
 /** `{ skip: inFullRunsOnly }`: for slow tests that repeat another test at the size of production. */

@@ -19,22 +19,28 @@ export class StepCounter {
     this.#session.connect();
     this.#post('Profiler.enable');
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+    this.#takeSteps();
   }
 
-  /** The steps of `run`, whether it throws or not. */
-  count(run: () => unknown): number {
-    this.#post('Profiler.takePreciseCoverage');
+  /** The steps of all runs, whether they throw or not. No code of `src` may run between counts: it would be part of the next one. */
+  count(runs: readonly (() => unknown)[]): number {
     this.#nativeBytes = 0;
     const restore = this.#watchNative();
-    try {
-      run();
-    } catch {
-      // Other tests check why a body is refused.
-    } finally {
-      restore();
+    for (const run of runs) {
+      try {
+        run();
+      } catch {
+        // Other tests check why a body is refused.
+      }
     }
+    restore();
+    return this.#nativeBytes + this.#takeSteps();
+  }
+
+  /** The steps since the last time. Takes milliseconds, whatever was run. */
+  #takeSteps(): number {
     const { result } = this.#post('Profiler.takePreciseCoverage') as { result: readonly ScriptCoverage[] };
-    return this.#nativeBytes + result.reduce((steps, script) => steps + stepsOf(script), 0);
+    return result.reduce((steps, script) => steps + stepsOf(script), 0);
   }
 
   close(): void {

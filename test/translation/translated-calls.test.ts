@@ -10,7 +10,9 @@ import {
   type TestAccount,
   type TestGateway,
 } from '../support/gateway.ts';
+import { type MetricsText, readMetrics } from '../support/openmetrics.ts';
 import { chatCompletion, chatStream, json, liveResponse, message, sse } from '../support/provider.ts';
+import { until } from '../support/until.ts';
 
 /** Calls over routes that translate: what the client gets, what the provider gets, and what is charged. */
 
@@ -19,6 +21,10 @@ const MODELS = `  chat-only:
     maxOutputTokens: "64000"
     price: ${PRICE}
     routes: [{ provider: chatty, model: upstream-chat, translate: [messages, responses], dialect: { replay: reasoning_content } }]
+  only-translated:
+    operations: [messages, responses]
+    price: ${PRICE}
+    routes: [{ provider: chatty, model: upstream-chat, translate: [messages, responses] }]
   messages-first:
     operations: [messages]
     price: ${PRICE}
@@ -33,13 +39,18 @@ const request = (rest: object = {}) => ({
   messages: [{ role: 'user', content: 'Say hello.' }],
   ...rest,
 });
+const DONE = 'data: [DONE]\n\n';
 const COST = costNano({ input: 11, output: 7 });
 
 describe('a translated call', () => {
   let gateway: TestGateway;
   let account: TestAccount;
   before(async () => {
-    gateway = await startGateway({ models: MODELS });
+    gateway = await startGateway({
+      models: MODELS,
+      server: 'metrics: "127.0.0.1:0"',
+      consoleSettings: 'console: { pricing: true }',
+    });
     account = await gateway.createAccount();
   });
   after(() => gateway.stop());
@@ -70,6 +81,47 @@ describe('a translated call', () => {
     assert.equal(response.headers['x-faregate-added'], 'tool_result,reasoning_content');
     assert.equal(sent().model, 'upstream-chat');
     assert.equal(gateway.provider.requests.at(-1)!.headers['anthropic-version'], undefined);
+  });
+
+  test('is counted by the operations of client and provider, and by the fields that were left out and added', async () => {
+    const metrics = async () => readMetrics(await (await fetch(`${gateway.gateway.metricsUrl}/metrics`)).text());
+    const pair = { from: 'messages', to: 'chat' };
+    const callsOf = (text: MetricsText) => text.sum('faregate_calls_translated_total', { ...pair, model: 'chat-only' });
+    const before = await metrics();
+    gateway.provider.respond = json(200, chatCompletion());
+    await send(request({ top_k: 5, chosen_by_the_client: 1, messages: [{ role: 'user', content: 'a' }] }));
+    await until(async () => callsOf(await metrics()) > callsOf(before));
+    const after = await metrics();
+    const counted = (member: string, effect = 'left_out') =>
+      after.sum('faregate_translated_members_total', { ...pair, member, effect });
+    assert.ok(counted('top_k') >= 1);
+    assert.ok(counted('other') >= 1);
+    assert.equal(counted('chosen_by_the_client'), 0);
+  });
+
+  test('makes a model appear wherever it offers the operation, and its route says what it translates', async () => {
+    const listed = async (path: string) => {
+      const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'codex_exec/0.171.0' };
+      const response = await fetch(gateway.url + path, { headers });
+      assert.equal(response.status, 200, path);
+      return response.text();
+    };
+    for (const path of [
+      '/v1/models',
+      '/altproto/v1/models',
+      '/v1/models?client_version=0.171.0',
+      '/v1/models/only-translated',
+      '/v1/public/models',
+      '/pricing/models',
+    ]) {
+      assert.ok((await listed(path)).includes('"only-translated"'), path);
+    }
+    const { data } = (await gateway.admin('GET', '/routes')).body;
+    const routes = data.filter(({ model }: { model: string }) => model === 'only-translated');
+    assert.deepEqual(
+      routes.map(({ translates }: { translates: string[] }) => translates),
+      [['messages', 'responses']],
+    );
   });
 
   test('is refused before anything is reserved if the protocol cannot express it', async () => {
@@ -138,6 +190,31 @@ describe('a translated call', () => {
     assert.deepEqual(sent().messages[1].content, [{ type: 'text', text: 'hi' }]);
   });
 
+  test('is sent on a native route if the route of its reasoning cannot express it', async () => {
+    const own = await gateway.createAccount();
+    const reasoned = { role: 'assistant', content: 'hi', reasoning_content: 'hm' };
+    gateway.provider.respond = json(200, {
+      ...chatCompletion(),
+      choices: [{ index: 0, message: reasoned, finish_reason: 'stop' }],
+    });
+    const [thinking, text] = (await send(request(), own)).json.content;
+    gateway.provider.respond = json(200, message());
+    const file = { type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } };
+    const messages = [
+      { role: 'user', content: 'Say hello.' },
+      { role: 'assistant', content: [thinking, text] },
+      { role: 'user', content: [file] },
+    ];
+    const response = await send(request({ model: 'messages-first', messages }), own);
+    assert.equal(response.status, 200, response.text);
+    assert.equal(response.headers['x-faregate-translated'], undefined);
+    assert.equal(gateway.provider.requests.at(-1)!.path, '/v1/messages');
+    assert.deepEqual(sent().messages[2].content, [file]);
+    const record = await own.endedCall(2);
+    assert.equal(record.route.provider, 'messy');
+    await assertSpent(own, COST + costNano({ input: 12, output: 8 }));
+  });
+
   test('restores its reasoning in the next call', async () => {
     gateway.provider.respond = json(200, chatCompletion());
     const carried = { type: 'thinking', thinking: 'hm', signature: 'fg1.AAAAAAAAAAA.' };
@@ -197,6 +274,22 @@ describe('a translated call', () => {
       if (name === 'an error event') assert.match(response.text, /The engine is overloaded/);
     });
   }
+
+  test('ends with an error event if the end of a stream cannot be translated, and serves the next call', async () => {
+    const own = await gateway.createAccount();
+    const delta = (members: object, finish_reason: string | null = null): string =>
+      `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: members, finish_reason }] })}\n\n`;
+    const nameless = delta({ tool_calls: [{ index: 0, id: 't', function: { arguments: '{}' } }] });
+    const usage = `data: ${JSON.stringify({ id: 'c', choices: [], usage: chatCompletion().usage })}\n\n`;
+    gateway.provider.respond = sse([delta({ content: 'Hel' }), nameless, delta({}, 'tool_calls'), usage, DONE]);
+    const response = await send(request({ stream: true }), own);
+    await response.ended();
+    assert.match(response.text, /"text":"Hel"[\s\S]*event: error\n/);
+    assert.doesNotMatch(response.text, /message_stop/);
+    await assertSpent(own, COST);
+    gateway.provider.respond = json(200, chatCompletion());
+    assert.equal((await send(request(), own)).status, 200);
+  });
 
   test('fails with the words of the provider if the stream has nothing but an error', async () => {
     const own = await gateway.createAccount();

@@ -1,6 +1,7 @@
 import { embeddingList, type ImageEvents, imageEvent, imagesResult, imageUsage } from '../support/endpoints.ts';
 import {
   chatResponse,
+  completionResponse,
   json,
   messagesResponse,
   type ReceivedRequest,
@@ -15,6 +16,7 @@ const usage = imageUsage({ text: 7, image: 0 }, 13);
 
 const RESPONSES: Readonly<Record<string, Respond>> = {
   '/v1/chat/completions': chatResponse(),
+  '/v1/completions': completionResponse(),
   '/v1/responses': responsesResponse(),
   '/v1/responses/compact': json(200, compactionResult({ output: [compactionItem] })),
   '/v1/embeddings': json(200, embeddingList({ prompt_tokens: 9, total_tokens: 9 })),

@@ -18,6 +18,7 @@ export const SUITES: readonly Suite[] = [
     files: [
       'chat/test_completions.py',
       'chat/completions/test_messages.py',
+      'test_completions.py',
       'test_responses.py',
       'responses/test_input_items.py',
       'responses/test_input_tokens.py',
