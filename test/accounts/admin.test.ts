@@ -820,6 +820,7 @@ describe(`calls`, { timeout: 60_000 }, () => {
       route: { provider: 'chatty', model: 'upstream-chat' },
       session: null,
       translation: null,
+      fallback: null,
       failedRoutes: [],
       attempts: [],
       isStream: false,

@@ -95,6 +95,18 @@ async function read(url: string, base: string, key: string, script: string): Pro
   return reading;
 }
 
+/** Reads as older tools do, from the former addresses of OpenAI. */
+async function readFormerly(base: string, key: string): Promise<number> {
+  const get = async (path: string) => {
+    const response = await fetch(`${base}/dashboard/billing/${path}`, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(response.status, 200);
+    return response.json() as Promise<Record<string, number>>;
+  };
+  const subscription = await get('subscription');
+  const usage = await get('usage?start_date=2026-11-01&end_date=2026-11-22');
+  return subscription.hard_limit_usd! - usage.total_usage! / 100;
+}
+
 describe('tools that read balances', { timeout: 60_000 }, () => {
   const clock = createTestClock(NOW);
   let g: TestGateway;
@@ -149,6 +161,7 @@ describe('tools that read balances', { timeout: 60_000 }, () => {
       assert.equal((await readAll(account, BALANCE_BASES, GENERAL)).remaining, 0.35);
       assert.equal(await send(account, '/v1/chat/completions', 'test-both'), 200);
       g.provider.respond = respond;
+      for (const root of ['', '/v1', '/v1/v1']) assert.equal(await readFormerly(g.url + root, account.key), -0.3);
       const overdrawn = await readAll(account, BALANCE_BASES, DETAILED);
       assert.deepEqual([overdrawn.isValid, overdrawn.remaining], [false, -0.3]);
     });

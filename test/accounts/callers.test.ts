@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 
 const CALLS = addresses.filter(({ context }) => context !== 'free');
 const PLANS = plansText({
-  wide: { models: ['test-both', 'test-chat', 'test-messages', 'test-responses'], concurrency: 100 },
+  wide: { models: ['test-both', 'test-chat', 'test-messages', 'test-responses', 'test-completions'], concurrency: 100 },
 });
 const ALL = { clientAddress: true, program: true, endUser: true };
 const NOTHING = { clientAddress: false, program: false, endUser: false };

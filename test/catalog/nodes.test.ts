@@ -29,8 +29,11 @@ const BALANCE_YUAN = '1000000';
 const CHARGES_NANO = { 3: costNano({ input: 1_000, output: 100 }), 30: 1_000n * 30_000n + 100n * 13_000n } as const;
 type InputYuan = keyof typeof CHARGES_NANO;
 
-const CALLS = byScope({ full: 10_000, quick: 200 });
+const CALLS = byScope({ full: 2_000, quick: 200 });
 const WORKERS = 12;
+/** Calls follow each other without a pause so long before and after the instant of a switch. */
+const AROUND_MS = 700;
+const PAUSE_MS = 20;
 /** Far more than nodes need to read a revision. */
 const AHEAD_MS = 4_000;
 /** A node is killed so long before or after the instant of a switch. */
@@ -52,6 +55,8 @@ describe('nodes in processes of their own', { timeout: 900_000 }, () => {
   const nodes: Node[] = [];
   let key: string;
   let accountId: string;
+  /** The instants of all switches. */
+  const switches: number[] = [];
   /** The price of input by the number of the revision. */
   const prices = new Map<number, InputYuan>();
   /** Successful calls so far. */
@@ -119,10 +124,16 @@ describe('nodes in processes of their own', { timeout: 900_000 }, () => {
     const revision = { base, text: textWith(input), inForceAt: new Date(atMs).toISOString() };
     const { number } = await admin('POST', '/catalog/revisions', revision);
     prices.set(number, input);
+    switches.push(atMs);
     return number;
   }
 
-  /** Sends calls to all nodes until `count` have ended and the instant has passed. `mayFail`: calls may fail on this node. */
+  const isAroundSwitch = (): boolean => switches.some((atMs) => Math.abs(Date.now() - atMs) < AROUND_MS);
+
+  /**
+   * Sends calls to all nodes until `count` have ended and the instant has passed, most of them around switches. `mayFail`: calls may fail
+   * on this node.
+   */
   async function load(count: number, untilMs: number, mayFail: number | null = null): Promise<void> {
     let sent = 0;
     const send = async (worker: number): Promise<void> => {
@@ -136,6 +147,7 @@ describe('nodes in processes of their own', { timeout: 900_000 }, () => {
         );
         if (status === 200) succeeded++;
         else assert.equal(index, mayFail, `status ${status} of a call to node ${index}`);
+        if (Date.now() < untilMs && !isAroundSwitch()) await delay(PAUSE_MS);
       }
     };
     await Promise.all(Array.from({ length: WORKERS }, (_, worker) => send(worker)));
@@ -196,6 +208,7 @@ describe('nodes in processes of their own', { timeout: 900_000 }, () => {
     const inForceAt = new Date(rollbackMs).toISOString();
     const { number } = await nodes[1]!.admin('POST', '/catalog/revisions/1/rollback', { inForceAt });
     prices.set(number, 3);
+    switches.push(rollbackMs);
     await load(CALLS, rollbackMs + 1_000);
     await assertExact(20, 1, 2, 3);
   });

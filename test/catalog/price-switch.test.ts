@@ -15,7 +15,6 @@ import {
   testConfigText,
 } from '../support/gateway.ts';
 import { chatCompletion, json } from '../support/provider.ts';
-import { byScope } from '../support/scope.ts';
 import { sql } from '../support/sql.ts';
 
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
@@ -23,10 +22,14 @@ const BODY = { model: 'test-chat', max_tokens: 100, messages: [{ role: 'user', c
 const CHEAP_NANO = costNano({ input: 1_000, output: 100 });
 /** Ten times the price of input. */
 const DEAR_NANO = CHEAP_NANO + 1_000n * 27_000n;
-const CALLS = byScope({ full: 2_000, quick: 200 });
+/** The least number of calls of a load. */
+const CALLS = 200;
 /** Long enough for calls before a switch on a busy machine. */
 const AHEAD_MS = 5_000;
 const MINUTE_MS = 60_000;
+/** Calls follow each other without a pause so long before and after the instant of a switch. */
+const AROUND_MS = 1_000;
+const PAUSE_MS = 20;
 
 const ahead = (ms: number): Clock => ({ nowMs: () => Date.now() + ms });
 
@@ -68,14 +71,16 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
   const configOf = ({ provider }: TestGateway, price: string): Config =>
     parseConfig(testConfigText(provider.url).replace(PRICE, price), 'test.yaml', {});
 
-  /** Sends calls to all nodes until enough have ended and the instant has passed for a while. */
-  async function load(untilMs: number): Promise<void> {
+  /** Sends calls to all nodes until enough have ended and the instant has passed for a while, most of them around the instant. */
+  async function load(instantMs: number): Promise<void> {
+    const untilMs = instantMs + 1_500;
     let sent = 0;
     const send = async (worker: number): Promise<void> => {
       while (sent < CALLS || Date.now() < untilMs) {
         sent++;
         const { status } = await call(`${nodes[worker % nodes.length]!.url}/v1/chat/completions`, account.key, BODY);
         assert.equal(status, 200);
+        if (Math.abs(Date.now() - instantMs) > AROUND_MS) await delay(PAUSE_MS);
       }
     };
     await Promise.all(Array.from({ length: 12 }, (_, worker) => send(worker)));
@@ -102,7 +107,7 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
     const fromMs = Date.now() + AHEAD_MS;
     const later = `${PRICE.slice(0, -1)}, later: [{ from: "${new Date(fromMs).toISOString()}", input: "30", output: "13" }] }`;
     for (const node of nodes) node.gateway.reload(configOf(node, later));
-    await load(fromMs + 1_500);
+    await load(fromMs);
     assertExact(await charged(fromMs, [CHEAP_NANO, DEAR_NANO]));
   });
 
@@ -116,7 +121,7 @@ describe('nodes that switch prices under load', { timeout: 300_000 }, () => {
       node.gateway.schedule([]);
     };
     const applied = Promise.all([apply(early, fromMs - 700), apply(right, fromMs), apply(late, fromMs + 900)]);
-    await load(fromMs + 1_500);
+    await load(fromMs);
     await applied;
     assertExact(await charged(fromMs, [DEAR_NANO, CHEAP_NANO]));
   });

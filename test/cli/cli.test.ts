@@ -370,10 +370,9 @@ describe('the command line on a database that no gateway serves', () => {
   it('asks for an id if two accounts have the name', async () => {
     await cli('account', 'create', 'twin');
     await cli('account', 'create', 'twin');
-    assert.match(
-      (await cli('account', 'top-up', 'twin', '1')).stderr,
-      /^2 accounts are called "twin"; use an id: acct_\w+, acct_\w+\n$/,
-    );
+    const { code, stderr } = await cli('account', 'top-up', 'twin', '1');
+    assert.equal(code, 2);
+    assert.match(stderr, /^2 accounts are called "twin"; use an id: acct_\w+, acct_\w+\n$/);
   });
 
   it('audits the ledger and shows the schema', async () => {

@@ -520,6 +520,33 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     );
   });
 
+  it('sets and lists budgets of end users and tags', async () => {
+    const budget = (...args: string[]) => ['account', 'budget', ...args];
+    const every = budget('set', 'erin', '--every', 'tag', '--budget', '5/day', '--budget', '9/month');
+    assert.equal(await printed(...every), 'every tag: ¥5 a day, ¥9 a month\n');
+    const named = budget('set', 'erin', '--end-user', 'ann b', '--budget', '7/week');
+    assert.equal(await printed(...named), 'end user ann b: ¥7 a week\n');
+    const { stdout: listed } = await cli(...budget('list', 'erin'));
+    assert.match(
+      listed,
+      /every tag +¥5 a day, ¥9 a month +yes +¥0 of 5 today, ¥0 of 9 this month, shared by further ones/,
+    );
+    assert.match(listed, /end user ann b +¥7 a week +yes +¥0 of 7 this week/);
+    assert.equal(
+      await printed(...budget('set', 'erin', '--end-user', 'ann b', '--budget', 'none/week')),
+      'end user ann b: none\n',
+    );
+    for (const [wrong, reason] of [
+      [['--tag', 'a', '--every', 'tag', '--budget', '5/day'], /Specify one of --end-user, --tag and --every\./],
+      [['--tag', 'a', '--budget', '5/total'], /Expected an amount per day, week or month/],
+      [['--tag', 'a b', '--budget', '5/day'], /--tag: No call can have this value/],
+    ] as const) {
+      const { code, stderr } = await cli(...budget('set', 'erin', ...wrong));
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, reason);
+    }
+  });
+
   // Number("abc") is NaN, JSON writes NaN as null, and null removes the limit.
   it('refuses a limit that is not a number, and does not change the key', async () => {
     const { id } = await json('key', 'create', 'erin', '--daily-calls', '5', '--concurrency', '5');

@@ -236,7 +236,7 @@ describe('2.3 Coding Plan usage snapshot', () => {
         usagePercent: 24,
         periodStart: BEGIN,
         periodEnd: '2026-12-20T04:05:06.789Z',
-        supportedModels: ['test-chat', 'test-messages', 'test-responses'],
+        supportedModels: ['test-chat', 'test-messages', 'test-responses', 'test-completions'],
       });
     });
 

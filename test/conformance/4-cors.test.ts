@@ -22,7 +22,7 @@ const EXPOSED = [
   ...['available-yuan', 'budgets', 'call-id', 'calls-left', 'charge-yuan', 'repeated', 'reset-at'].map(
     (name) => `x-faregate-${name}`,
   ),
-  ...['added', 'left-out', 'translated'].map((name) => `x-faregate-${name}`),
+  ...['added', 'changed', 'left-out', 'model', 'translated'].map((name) => `x-faregate-${name}`),
   ...['limit', 'remaining', 'reset'].flatMap((figure) =>
     ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
   ),

@@ -275,7 +275,7 @@ describe('4 Endpoints', () => {
 
   it('4 an address that is not in the table is 404 in the envelope of the family that its path resembles', async () => {
     const nowhere = { status: 404, code: 'not_found', type: 'invalid_request_error', messagesType: 'not_found_error' };
-    for (const path of ['/v1/images/variations', '/v1/completions', '/v2/models', '/v1/chat/completions/x', '/x']) {
+    for (const path of ['/v1/images/variations', '/v1/moderations', '/v2/models', '/v1/chat/completions/x', '/x']) {
       for (const method of ['GET', 'POST']) {
         assertRefusal(await askFor(gateway.url, path, { method }), 'chat', nowhere);
       }

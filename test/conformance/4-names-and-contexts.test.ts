@@ -182,8 +182,8 @@ describe('4 Endpoints', () => {
         assert.equal((await askAddress(gateway.url, address, subscriber.key)).status, 200);
         tokens += workOf(address).tokens!;
       }
-      assert.equal(others.length, 5);
-      await assertCounted(gateway, subscriber, { calls: 5, tokens });
+      assert.equal(others.length, 6);
+      await assertCounted(gateway, subscriber, { calls: 6, tokens });
     });
 
     it('4 server.messagesContext changes nothing else: the estimate keeps the Coding input byte limit', async () => {

@@ -98,7 +98,7 @@ describe('4 Endpoints', () => {
   });
 
   it('4 an unknown address responds in the messages envelope to a client with anthropic-version, altproto-version or x-api-key', async () => {
-    for (const path of ['/x', '/v1/completions', '/v1/chat/completions/x']) {
+    for (const path of ['/x', '/v1/moderations', '/v1/chat/completions/x']) {
       for (const name of ['anthropic-version', 'altproto-version', 'x-api-key']) {
         assertRefusal(await askFor(gateway.url, path, { headers: { [name]: '2023-06-01' } }), 'messages', nowhere);
       }
@@ -110,7 +110,6 @@ describe('4 Endpoints', () => {
     ['/api/v1/chat/completions', 'POST /v1/chat/completions'],
     ['/openai/v1/models?limit=3', 'GET /v1/models'],
     ['/v2/models/test-chat', 'GET /v1/models/{model}'],
-    ['/v1/completions', 'POST /v1/chat/completions'],
     ['/anthropic/v1/messages/', 'POST /v1/messages'],
     ['/v1/altproto/messages', 'POST /altproto/v1/messages'],
     ['/v1/coding/v1/messages', 'POST /altproto/coding/v1/messages'],

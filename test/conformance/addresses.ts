@@ -3,6 +3,7 @@ import { costNano } from '../support/gateway.ts';
 import {
   chatResponse,
   chatUsage,
+  completionResponse,
   event,
   json,
   messagesResponse,
@@ -88,6 +89,15 @@ export const works = {
     codingStatus: 402,
     tokens: 20,
   },
+  completions: {
+    upstreamPath: '/v1/completions',
+    body: { model: 'test-completions', prompt: 'def add(', suffix: ')' },
+    respond: completionResponse(),
+    respondStream: completionResponse(),
+    costNano: costNano({ input: chatUsage.prompt_tokens, output: chatUsage.completion_tokens }),
+    codingStatus: 402,
+    tokens: 18,
+  },
   embeddings: {
     upstreamPath: '/v1/embeddings',
     body: { model: 'test-embeddings', input: 'Hello' },
@@ -154,6 +164,8 @@ export const works = {
   codingMessagesModelList: {},
   codingMessagesModelDetail: {},
   balance: {},
+  billingSubscription: {},
+  billingUsage: {},
   codingBalance: {},
 } as const satisfies Record<string, Work>;
 
@@ -202,6 +214,10 @@ const contractRows: readonly Row[] = [
 
 // biome-ignore format: as above
 const baseAddressRows: readonly Row[] = [
+  [POST, '/v1/completions', B, 'chat', 'balance', 'completions'],
+  [POST, '/v1/coding/completions', B, 'chat', 'coding', 'completions'],
+  [GET, '/v1/dashboard/billing/subscription', B, 'chat', 'free', 'billingSubscription'],
+  [GET, '/v1/dashboard/billing/usage', B, 'chat', 'free', 'billingUsage'],
   [POST, '/v1/messages', XB, 'messages', 'balance', 'messages'],
   [POST, '/v2/rerank', B, 'cohere', 'balance', 'rerank'],
   [POST, '/altproto/coding/v1/messages', XB, 'messages', 'coding', 'messages'],

@@ -18,7 +18,7 @@ export interface PlanFields {
 }
 
 /** The models in requests of all Coding addresses. */
-export const CODING_MODELS = ['test-chat', 'test-messages', 'test-responses'] as const;
+export const CODING_MODELS = ['test-chat', 'test-messages', 'test-responses', 'test-completions'] as const;
 
 /** A plan whose limits no test reaches. */
 const ROOMY: Omit<PlanFields, 'name'> = {

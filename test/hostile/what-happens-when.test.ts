@@ -178,6 +178,7 @@ describe('what happens when a node is killed: connection reset, reservation rele
       route: { provider: kind.family.name === 'chat' ? 'chatty' : 'messy', model: MODEL },
       session: null,
       translation: null,
+      fallback: null,
       failedRoutes: [],
       attempts: [],
       isStream: kind.isStream,

@@ -29,6 +29,8 @@ import {
   type ReceivedRequest,
   type Respond,
   sse,
+  textCompletion,
+  textCompletionStream,
 } from '../support/provider.ts';
 import { openConnection, type RawResponse, requestBytes } from '../support/raw.ts';
 import { compactionResult, responseObject, responsesStream, usageOf } from '../support/responses.ts';
@@ -101,6 +103,8 @@ describe('damaged requests', () => {
       }
       case '/responses/compact':
         return { respond: json(200, compactionResult({ usage: usageOf(11, 7) })), cost: textCost };
+      case '/completions':
+        return { respond: either(textCompletionStream(['Hello']), textCompletion()), cost: textCost };
       case '/embeddings':
         return { respond: json(200, embeddingList({ prompt_tokens: 5 })), cost: costNano({ input: 5 }) };
       case '/rerank':
@@ -150,6 +154,7 @@ describe('damaged requests', () => {
       n: 1,
     },
     messages: { model: 'test-messages', max_tokens: 16, messages: userText, stream: false },
+    completions: { model: 'test-completions', prompt: ['Hello', 'there'], suffix: '.', max_tokens: 16, n: 1 },
     embeddings: { model: 'test-embeddings', input: ['Hello', 'there'], encoding_format: 'float' },
     rerank: { model: 'test-rerank', query: 'Hello', documents: ['one', { text: 'two' }], top_n: 1 },
     responses: {

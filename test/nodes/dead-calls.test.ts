@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { budgetId } from '../../src/accounting/accounts/budget-ids.ts';
+import { createCallerBudgetStore } from '../../src/accounting/accounts/caller-budget-store.ts';
 import { createKeyLimitStore } from '../../src/accounting/accounts/key-limit-store.ts';
 import { createRateLimitStore } from '../../src/accounting/accounts/rate-limit-store.ts';
 import { createAccountStore } from '../../src/accounting/accounts/store.ts';
@@ -9,6 +10,7 @@ import { auditLedger } from '../../src/accounting/audit/audit-store.ts';
 import { type CallRecord, createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createResolutionStore } from '../../src/accounting/corrections/resolution-store.ts';
 import { createSubscriptionStore } from '../../src/accounting/plans/subscriptions-store.ts';
+import { CALLER_ROWS_A_DAY_MAX } from '../../src/accounting/reservations/limits/caller-budgets.ts';
 import {
   type CallName,
   factsText,
@@ -169,6 +171,7 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
         memberDayNo: null,
         keyBudgetId: null,
         memberBudgetId: null,
+        callerBudgetIds: null,
         rateFills: null,
         hasSlot: false,
       },
@@ -339,21 +342,31 @@ describe(`calls of dead nodes`, { timeout: 120_000 }, () => {
     assert.deepEqual(await readBalance(database, id), { balanceNano: 100n, reservedNano: 0n, spentNano: 0n });
   });
 
-  it('free what they reserved of budgets for a model, which count a late end or a later charge once', async () => {
+  it('free what they reserved of budgets for a model and a tag, which count a late end or a later charge once', async () => {
     const id = await account(100n);
     const [keyId, userId] = [`key_${id}`, `usr_${id}`];
-    const budgetIds = { key: budgetId(keyId, 'test'), member: budgetId(userId, 'test') };
+    const ofModel = { key: budgetId(keyId, 'test'), member: budgetId(userId, 'test') };
+    const budgetIds = { ...ofModel, callers: ['tag red', 'tag new', 'tag newer'] };
     const change = [{ model: { id: 'test', aliases: [] }, caps: { totalSpendCapNano: 50n } }];
     for (const ownerId of [keyId, userId]) await node.keys.change(id, ownerId, {}, change);
+    const callers = createCallerBudgetStore(database);
+    for (const value of [null, 'red']) await callers.change(id, { kind: 'tag', value }, { dailySpendCapNano: 50n });
+    // The default budget has given out all rows of the day, so the new tags share its own, which counts each call once.
+    const full = { dayBeganAtMs: TIME.periodsAt(NOW_MS).dayBeganAtMs, calls: CALLER_ROWS_A_DAY_MAX };
+    await sql(
+      database,
+      `update key_limits set day_began_at = $2, calls = $3 where account_id = $1 and key_id = 'tag'`,
+      [id, new Date(full.dayBeganAtMs), full.calls],
+    );
     const used = async () => {
       const rows = await sql<{ key_id: string; n: string }>(
         database,
-        `select key_id, total_spent_nano || '+' || reserved_nano as n from key_limits where account_id = $1 and model is not null`,
+        `select key_id, total_spent_nano || '+' || reserved_nano as n from key_limits where account_id = $1 and owner_id is not null order by key_id`,
         [id],
       );
       return rows.map(({ key_id, n }) => [key_id, n]);
     };
-    const both = (use: string) => [budgetIds.key, budgetIds.member].map((owner) => [owner, use]);
+    const both = (use: string) => [ofModel.key, 'tag', 'tag red', ofModel.member].map((owner) => [owner, use]);
     const late = { ...outcomeOf(id, 'call_late', 20n), keyId };
     const lateEnd = recordOf(late, { key: { counts: true, chargeNano: 20n, budgetIds } });
     for (const callId of ['call_late', 'call_resolved']) {

@@ -31,7 +31,7 @@ const python = pythonEnvironment(`schemathesis-${VERSION}`, [`schemathesis==${VE
 /** Each part starts a program, which takes seconds. Operators' requests remove accounts and models, so they come last. */
 const PARTS = { 'calls and account': '^/(?!admin/|metrics)', admin: '^/(admin/|metrics)' } as const;
 
-/** Further paths of the same handlers, with another context or prefix. */
+/** Further paths of the same handlers, with another context or prefix. `test/conformance` calls all of them. */
 const OTHER_SPELLINGS = '^/(altproto|compat|v2|v1/coding)/';
 
 describe('all documented addresses', { skip: python.missing ?? false }, () => {
@@ -112,7 +112,7 @@ generation.mode = "positive"
 
 [[operations]]
 include-path-regex = "${OTHER_SPELLINGS}"
-phases.coverage.enabled = false
+enabled = false
 
 `;
 

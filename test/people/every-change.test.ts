@@ -238,6 +238,9 @@ describe('the row of a change', () => {
       async () => (await person()).id,
       (id) => admin('DELETE', `/users/${id}/sessions`),
     ),
+    'admin PATCH /accounts/:id/caller-budgets': ofAccount((id) =>
+      admin('PATCH', `/accounts/${id}/caller-budgets`, { kind: 'tag', value: 'night', dailySpendCapYuan: '3' }),
+    ),
     'admin POST /accounts/:id/members': of('makes', user, (userId) =>
       admin('POST', `/accounts/${accountId}/members`, { userId, role: 'member' }),
     ),
@@ -327,6 +330,9 @@ describe('the row of a change', () => {
       own('POST', '/invoice-requests', { entryIds: [await topUp()] }),
     ),
     'account PATCH /account': ofOwn('alters', () => own('PATCH', '/account', { name: name('Acme') })),
+    'account PATCH /caller-budgets': ofOwn('alters', () =>
+      own('PATCH', '/caller-budgets', { kind: 'tag', value: 'night', dailySpendCapYuan: '3' }),
+    ),
     'account POST /keys': makes(() => own('POST', '/keys', { name: name('ci') })),
     'account PATCH /keys/:id': of('alters', key, (id) => own('PATCH', `/keys/${id}`, { dailyCalls: 3 })),
     'account POST /keys/:id/replacement': of('alters', key, (id) =>

@@ -141,7 +141,16 @@ describe('the keys of a provider', () => {
     first.respond = refuse(401, 'b');
     await statusesOf(2, three);
     const lastUsedAt = new Date(clock.nowMs()).toISOString();
-    const active = { file: null, state: 'active', status: null, triedAgainAt: null, lastUsedAt };
+    const active = {
+      file: null,
+      command: null,
+      expiresAt: null,
+      state: 'active',
+      status: null,
+      triedAgainAt: null,
+      lastUsedAt,
+      vendorLimits: [],
+    };
     assert.deepEqual(await shownCredentials(three), [
       { ...active, name: 'apiKeys.0' },
       {

@@ -9,6 +9,7 @@ import {
   chatCompletion,
   chatResponse,
   json,
+  message,
   type Respond,
   type ScriptedProvider,
   startProvider,
@@ -18,6 +19,49 @@ import {
 
 const GOOD = 'good-secret-key';
 const BAD = 'withdrawn-secret-key';
+
+interface Trial {
+  readonly tried: string;
+  readonly status: string;
+  readonly httpStatus: number;
+}
+
+const CALL = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":2,"b":3}' } };
+const refusal = (message: string): Respond => json(400, { error: { message, type: 'invalid_request_error' } });
+
+/** Reasons unless `thinking` turns it off, and refuses turns with calls whose reasoning is not there. Other fields are ignored. */
+const strictProvider: Respond = (request, response) => {
+  const { temperature, thinking, tools, messages } = JSON.parse(request.body.toString());
+  const last = messages.at(-1);
+  const answered = messages.find(({ tool_calls }: { tool_calls?: object }) => tool_calls !== undefined);
+  if (temperature !== undefined) return refusal('temperature is fixed for this model')(request, response);
+  if (answered !== undefined && answered.reasoning_content !== 'I add.')
+    return refusal('The `reasoning_content` must be passed back.')(request, response);
+  const message = {
+    role: 'assistant',
+    content: 'four',
+    ...(thinking?.type !== 'disabled' && { reasoning_content: 'I add.' }),
+    ...(tools !== undefined && last.role === 'user' && { content: null, tool_calls: [CALL] }),
+  };
+  return json(200, { ...chatCompletion(), choices: [{ index: 0, message, finish_reason: 'stop' }] })(request, response);
+};
+
+/** Thinks within a budget, and refuses calls of tools whose thinking is not signed by itself. */
+const strictMessages: Respond = (request, response) => {
+  const { thinking, tools, messages } = JSON.parse(request.body.toString());
+  if (thinking?.type === 'adaptive') return refusal('thinking.type: adaptive is not supported')(request, response);
+  const [, assistant] = messages;
+  if (assistant !== undefined && assistant.content[0].signature !== 'signed-by-the-vendor')
+    return refusal('Expected `thinking` with its signature.')(request, response);
+  const thought = { type: 'thinking', thinking: 'I add.', signature: 'signed-by-the-vendor' };
+  const content = [
+    ...(thinking?.type === 'enabled' ? [thought] : []),
+    tools !== undefined && assistant === undefined
+      ? { type: 'tool_use', id: 'toolu_1', name: 'add', input: { a: 2, b: 3 } }
+      : { type: 'text', text: 'four' },
+  ];
+  return json(200, { ...message(), content })(request, response);
+};
 
 describe('a test of a provider', () => {
   const directory = temporaryDirectory();
@@ -30,10 +74,12 @@ describe('a test of a provider', () => {
   several: { protocol: chat, baseUrl: "${tested.url}/v1", apiKeys: [${GOOD}, ${BAD}] }
   single: { protocol: chat, baseUrl: "${tested.url}/v1", apiKey: ${GOOD} }
   bare: { protocol: chat, baseUrl: "${tested.url}/v1", apiKey: ${GOOD} }
+  letters: { protocol: messages, baseUrl: "${tested.url}", apiKey: ${GOOD} }
   away: { protocol: chat, baseUrl: "http://127.0.0.1:1/v1", apiKey: ${GOOD} }`,
     models: `
   painted: { operations: [images.generate], price: { perImage: "1" }, routes: [{ provider: single, model: painter }] }
   tried: { operations: [chat], price: { input: "3", output: "13" }, routes: [{ provider: several, model: x }, { provider: single, model: y }, { provider: away, model: z }] }
+  translated: { operations: [messages], price: { input: "3", output: "13" }, routes: [{ provider: single, model: t, translate: [messages] }] }
   reranked: { operations: [rerank], price: { perSearchUnit: "0.02" }, routes: [{ provider: single, model: r }] }`,
   });
   /** Repeats the refused key, as vendors do. */
@@ -125,6 +171,9 @@ describe('a test of a provider', () => {
     const rerank = await test('single', { model: 'reranked' });
     assert.deepEqual([rerank.body.operation, rerank.body.results[0].chargeYuan], ['rerank', '0.02']);
     assert.equal(tested.requests.at(-1)!.path, '/v1/rerank');
+    // A model that is only translated is tested in the protocol of the provider.
+    tested.respond = byCredential;
+    assert.equal((await test('single', { model: 'translated' })).body.operation, 'chat');
     // An image has its usual cost.
     const asked = tested.requests.length;
     const picture = await test('single', { model: 'painted' });
@@ -145,6 +194,62 @@ describe('a test of a provider', () => {
       (await test('single', { operation: 'messages' })).body.error.message,
       /^This operation cannot be tested/,
     );
+  });
+
+  it('finds the dialect of a provider for translated requests, and says what failed in its words', async () => {
+    tested.respond = strictProvider;
+    const { status, body } = await gateway.admin('POST', '/providers/bare/dialect', { model: 'thinker' });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(body.dialect, { drops: ['temperature'], reasoning: 'thinking', replay: 'reasoning_content' });
+    assert.equal(body.yaml, 'dialect: { drops: [temperature], reasoning: thinking, replay: reasoning_content }');
+    assert.deepEqual(
+      body.trials.map(({ tried, status, httpStatus }: Trial) => [tried, status, httpStatus]),
+      [
+        ['defaults', 'failed', 400],
+        ['drops: [temperature]', 'succeeded', 200],
+        ['reasoning: effort', 'failed', 200],
+        ['reasoning: thinking', 'succeeded', 200],
+        ['a call of a tool', 'succeeded', 200],
+        ['replay: reasoning_content', 'succeeded', 200],
+        ['takes: [json_schema]', 'failed', 200],
+      ],
+    );
+    assert.match(body.trials[0].message, /^.*temperature is fixed for this model/);
+    assert.deepEqual(await account.money(), { balanceNano: 100_000_000_000n, heldNano: 0n });
+
+    const found = await runCommand(['provider', 'test', 'bare', 'thinker', '--translated', '--gateway', gateway.url], {
+      FAREGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    });
+    assert.equal(found.code, 0, found.stderr);
+    assert.match(found.stdout, /^reasoning: effort +failed +200 +\d+ +The model still reasons\.$/m);
+    assert.ok(found.stdout.endsWith(`\n\n${body.yaml}\n`), found.stdout);
+  });
+
+  it('finds that the defaults suffice, or no dialect if a model calls no tools', async () => {
+    const answers = (toolCalls: object | null): Respond => {
+      const message = { role: 'assistant', content: 'four', ...toolCalls };
+      return json(200, { ...chatCompletion(), choices: [{ index: 0, message, finish_reason: 'stop' }] });
+    };
+    tested.respond = (request, response) => {
+      const { tools, messages } = JSON.parse(request.body.toString());
+      const isCalled = tools !== undefined && messages.at(-1).role === 'user';
+      answers(isCalled ? { tool_calls: [CALL] } : null)(request, response);
+    };
+    const plain = await gateway.admin('POST', '/providers/bare/dialect', { model: 'plain' });
+    assert.deepEqual([plain.body.dialect, plain.body.yaml], [{}, '']);
+    tested.respond = answers(null);
+    const without = await gateway.admin('POST', '/providers/bare/dialect', { model: 'plain' });
+    assert.deepEqual([without.body.dialect, without.body.yaml], [null, null]);
+    assert.equal(without.body.trials.at(-1).message, 'The model did not call the tool.');
+    assert.equal((await gateway.admin('POST', '/providers/nowhere/dialect', {})).status, 404);
+  });
+
+  it('finds how a messages provider thinks, with a call of a tool that returns the signed block', async () => {
+    tested.respond = strictMessages;
+    const { body } = await gateway.admin('POST', '/providers/letters/dialect', { model: 'thinker' });
+    assert.deepEqual(body.dialect, { thinking: 'budget' });
+    assert.equal(body.trials[1].message.includes('adaptive is not supported'), true);
+    assert.equal(tested.requests.at(-1)!.path, '/v1/messages');
   });
 
   it('is a command, with or without a gateway, and fails if a credential does', async () => {

@@ -48,7 +48,7 @@ function assertNames(headers: Headers, ...names: readonly string[]): string {
 }
 
 const PLANS = plansText({
-  wide: { models: ['test-both', 'test-chat', 'test-messages', 'test-responses'] },
+  wide: { models: ['test-both', 'test-chat', 'test-messages', 'test-responses', 'test-completions'] },
   weekly: { fiveHourCalls: 9, weeklyCalls: 4 },
   single: { concurrency: 1 },
 });

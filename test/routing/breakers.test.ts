@@ -377,7 +377,18 @@ describe('breakers', () => {
       lastErrorAt: null,
       triedAgainAt: null,
       accountBreakers: [],
-      credentials: [{ name: 'apiKey', file: null, state: 'active', status: null, triedAgainAt: null }],
+      credentials: [
+        {
+          name: 'apiKey',
+          file: null,
+          command: null,
+          expiresAt: null,
+          state: 'active',
+          status: null,
+          triedAgainAt: null,
+          vendorLimits: [],
+        },
+      ],
     };
     const at = (ms: number): string => new Date(ms).toISOString();
 

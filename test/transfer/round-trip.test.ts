@@ -104,6 +104,10 @@ describe('an export', { timeout: 300_000 }, () => {
     person = await createPerson(g, { memberships: [{ accountId: account.id, role: 'owner' }] });
     const ofMember = { userId: person.id, modelBudgets: { 'test-chat': { totalSpendCapYuan: '6' } } };
     assert.equal((await g.admin('PATCH', `/accounts/${account.id}/members`, ofMember)).status, 200);
+    for (const value of [null, 'own']) {
+      const budget = { kind: 'tag', value, monthlySpendCapYuan: '7' };
+      assert.equal((await g.admin('PATCH', `/accounts/${account.id}/caller-budgets`, budget)).status, 200);
+    }
     assert.equal((await g.admin('POST', '/webhooks', { url: 'https://receiver.example/' })).status, 201);
     await g.admin('PUT', `/accounts/${unused.id}/low-balance`, { thresholdYuan: '10' });
     await g.admin('POST', `/accounts/${unused.id}/top-ups`, { amountYuan: '1' });
@@ -137,7 +141,12 @@ describe('an export', { timeout: 300_000 }, () => {
       output: [],
       usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
     });
-    const response = await call(`${g.url}/v1/responses`, account.key, { model: 'test-responses', input: 'x' });
+    const response = await call(
+      `${g.url}/v1/responses`,
+      account.key,
+      { model: 'test-responses', input: 'x' },
+      { headers: { 'x-faregate-tags': 'own, other' } },
+    );
     assert.equal(response.status, 200);
     g.provider.respond = json(400, { error: { message: 'no' } });
     assert.equal((await call(`${g.url}/v1/chat/completions`, account.key, BODY)).status, 400);
@@ -201,6 +210,16 @@ values ('${account.id}', '2020-01-01', '2020-01-07', '${account.keyId}', 'test-c
     const own = await ask(g, 'GET', '/account', undefined, await signIn(g, person));
     assert.equal(own.body.id, account.id);
 
+    const { data: budgets } = (await g.admin('GET', `/accounts/${account.id}/caller-budgets`)).body;
+    const used = budgets.map(({ value, used }: { value: string | null; used: { monthlySpendYuan: string } }) => [
+      value,
+      used.monthlySpendYuan !== '0',
+    ]);
+    assert.deepEqual(used, [
+      [null, false],
+      ['own', true],
+      ['other', true],
+    ]);
     const { priceFactorBasisPoints } = (await g.admin('GET', `/accounts/${account.id}`)).body;
     assert.equal(priceFactorBasisPoints, 8_000);
     const [forBoth, key] = (await g.admin('GET', `/accounts/${account.id}/keys`)).body.data;

@@ -96,11 +96,11 @@ describe('workers', { timeout: 300_000 }, () => {
     for (const each of calls) await assertDelivered(each);
     assert.equal((await g.program.finished).code, 0);
     assert.equal(isRunning(server), false);
-    const next = await start(context, 'local', 2, '', '');
+    const next = await serve({ providerUrl: provider.url, dataDir, databaseUrl: '' });
+    context.after(() => next.kill());
     for (const caller of callers) await assertCharged(next.admin, next.url, caller);
     await assertSound(next.admin);
-    next.program.child.kill('SIGINT');
-    assert.equal((await next.program.finished).code, 0);
+    assert.equal((await next.stop()).code, 0);
   });
 
   test('are refused if their number is invalid', async () => {
