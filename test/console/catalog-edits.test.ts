@@ -13,6 +13,7 @@ import {
   withIndexesIn,
   withValueAt,
 } from '../../console/src/parts/catalog/edits.ts';
+import { fieldsIn, linesOf } from '../../console/src/parts/catalog/field-lines.ts';
 import { DAY_TABLES, MODEL_TABLES } from '../../console/src/parts/catalog/price-keys.ts';
 import {
   addableTables,
@@ -359,5 +360,16 @@ groups:
       ['price.output', 'routes[acme/large-1].weight', 'price.above[200000].input', 'prices[acme-large].output'].map(of),
       ['OUTPUT', 'ROUTES acme/large-1 WEIGHT', 'ABOVE 200000 INPUT', 'acme-large OUTPUT'],
     );
+  });
+});
+
+describe('fields with one line each', () => {
+  it('are read as they are shown, and refused if a line is none', () => {
+    const fields = { temperature: '0.70', 'reasoning.effort': 'low', stop: '["a: b"]' };
+    assert.equal(linesOf(fields), 'temperature: 0.70\nreasoning.effort: low\nstop: ["a: b"]');
+    assert.deepEqual(fieldsIn(` ${linesOf(fields)}\n\n`), fields);
+    assert.equal(linesOf({ a: { b: ['1'] } }), 'a: {"b":["1"]}');
+    assert.deepEqual([fieldsIn(''), linesOf(undefined)], [{}, '']);
+    for (const line of ['a', 'a:', ': 1', 'a b: 1']) assert.equal(fieldsIn(`x: 1\n${line}`), null);
   });
 });

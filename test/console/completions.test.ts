@@ -18,6 +18,7 @@ const preset = {
       auth: null,
       missingUsage: null,
       allows: [],
+      dialect: { reasoning: 'thinking' },
     },
   ],
 } as const;
@@ -53,6 +54,20 @@ describe('proposals for the text of the catalog', () => {
   it('are the sections at the start of a line, without those that the text has', () => {
     assert.deepEqual(labels('|'), ['billing', 'limits', 'plans', 'groups', 'priceSource']);
     assert.equal(proposed('gro|')!.word, 'gro');
+  });
+
+  it('are the limits of providers, routes and credentials, once for all forms of a credential', () => {
+    const limits = ['requestsPerMinute', 'tokensPerMinute', 'concurrentCalls', 'dailyCostYuan', 'monthlyCostYuan'];
+    for (const credential of ['apiKey: { ', 'apiKeys:\n    - ']) {
+      const members = labels(`providers:\n  pool:\n    ${credential}|`).filter((label) => /^[a-z]+$/.test(label));
+      assert.deepEqual(members, ['value', 'limits', 'file', 'secret', 'command']);
+    }
+    const credential = 'providers:\n  pool: { apiKeys: [{ secret: acme, limits: { ';
+    assert.deepEqual(labels(`${credential}|`), limits);
+    assert.deepEqual(labels(`${credential}requestsPerMinute: 1, |`), limits.slice(1));
+    assert.deepEqual(labels('providers:\n  pool: { limits: { |'), limits);
+    assert.deepEqual(labels('providers:\n  pool: { vendorLimits: |'), ['ignore', 'follow']);
+    assert.deepEqual(labels('models:\n  large:\n    routes:\n      - provider: acme\n        limits: { |'), limits);
   });
 
   it('are the members by position, in blocks and in braces, without those that the mapping has', () => {
@@ -102,7 +117,7 @@ describe('proposals for the text of the catalog', () => {
     const [provider] = at('providers:\n  d|', '|');
     assert.equal(
       provider!.apply,
-      'deepseek:\n    protocol: chat\n    baseUrl: https://api.deepseek.com\n    apiKey: ${DEEPSEEK_API_KEY}',
+      'deepseek:\n    protocol: chat\n    baseUrl: https://api.deepseek.com\n    apiKey: ${DEEPSEEK_API_KEY}\n    dialect: {"reasoning":"thinking"}',
     );
     const words = (text: string) => at(text, '|').map(({ label }) => label);
     assert.deepEqual(words('providers:\n  a:\n    apiKey: |'), ['{ secret: acme }', '${DEEPSEEK_API_KEY}']);

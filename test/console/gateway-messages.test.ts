@@ -61,19 +61,23 @@ const callFiles = globSync([
   'src/providers/{catalog,routing,upstream}/**/*.ts',
   'src/accounting/{accounts,partitions,plans}/**/*.ts',
   'src/api/{endpoints,queries}/*.ts',
-  'src/config/{catalog-sources,document,load,provider-credentials,regular-file,rules}.ts',
+  'src/config/{attempt-rules,catalog-sources,document,header-rules,load,parameter-rules,provider-credentials,regular-file,rules}.ts',
   'src/notices/webhook-sender.ts',
 ]).filter((file) => !/\.test\.ts$|\/schemas\.ts$|\/codex-models\.ts$/.test(file));
 
 /** Sentences in these files that no caller is shown. */
 const NOT_SHOWN: ReadonlySet<string> = new Set([
   'A black dot.',
-  // Parts of translated requests.
+  // Parts of translated requests, and of those that find a dialect.
+  'Adds two integers.',
+  'Call the tool "add" once, with a = 2 and b = 3. Then say its result in one word.',
+  'How many prime numbers are there between 20 and 40? Answer with the number.',
   'Runs a command on the local machine.',
   'The call was interrupted; its outcome is unknown.',
   'The reasoning of this turn is not available.',
   'The result is in the next message.',
   // Operators read it in the log.
+  'The call has not reserved enough for this model.',
   'This node must be restarted: it has opened {} of {} partitions.',
 ]);
 

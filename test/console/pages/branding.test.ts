@@ -3,16 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { toLocalTime } from '../../../console/src/text/local-time.ts';
 import { openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
-import { createTestClock, type TestClock } from '../../support/clock.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { createPerson, type TestPerson } from '../../support/people.ts';
 
-/** What visitors and people see of the operator: name, logo, prices, announcements. */
-
-const HOUR_MS = 3_600_000;
+/** What visitors and people see of the operator: name, logo, prices. */
 
 /** Its script would change the title of a page that runs it. */
 const LOGO =
@@ -21,14 +17,10 @@ const LOGO =
 describe('the operator’s own console', { skip: withoutBrowser }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'branding-'));
   let server: TestGateway;
-  let clock: TestClock;
   let owner: TestPerson;
-  let operator: TestPerson;
   before(async () => {
     writeFileSync(join(directory, 'logo.svg'), LOGO);
-    clock = createTestClock(new Date().toISOString());
     server = await startGateway({
-      clock,
       consoleSettings: `branding: { name: Acme & Sons, logo: ${join(directory, 'logo.svg')}, supportAddress: help@acme.example }
 console: { pricing: true }`,
       models: `  test-steps:
@@ -45,7 +37,6 @@ console: { pricing: true }`,
     });
     const { id: accountId } = await server.createAccount();
     owner = await createPerson(server, { name: 'Ada', memberships: [{ accountId, role: 'owner' }] });
-    operator = await createPerson(server, { name: 'Olga', operatorRole: 'operator' });
   });
   after(async () => {
     await server?.stop();
@@ -99,40 +90,5 @@ console: { pricing: true }`,
       await page.emulateMedia({ media: 'print' });
       assert.equal(await page.getByRole('textbox').isVisible(), false);
     }
-  });
-
-  it('shows an announcement from its start to its end, until somebody closes it', async () => {
-    await using atWork = await openConsole(server, { person: operator, at: '#/operator/announcements' });
-    const { page: form } = atWork;
-    await form.getByRole('button', { name: 'New announcement' }).click();
-    const dialog = form.getByRole('dialog');
-    await dialog.getByLabel('English text').fill('Maintenance tonight');
-    await dialog.getByLabel('Chinese text').fill('今晚维护');
-    await dialog.getByLabel('Level').selectOption('warning');
-    await dialog.getByLabel('For').selectOption('everyone');
-    await dialog.getByLabel('Ends').fill(toLocalTime(clock.nowMs() + HOUR_MS, 'Asia/Shanghai'));
-    await dialog.getByRole('button', { name: 'New announcement' }).click();
-    await form.getByText('Maintenance tonight / 今晚维护').waitFor();
-    await form.getByText('shown', { exact: true }).waitFor();
-    await atWork.assertAccessible();
-
-    await using visitor = await openConsole(server, { language: 'zh' });
-    await visitor.page.getByRole('alert').getByText('今晚维护').waitFor();
-    await visitor.assertAccessible();
-
-    await using console = await openConsole(server, { person: owner, at: '#/keys' });
-    const banner = console.page.getByRole('alert').filter({ hasText: 'Maintenance tonight' });
-    await banner.waitFor();
-    await console.assertAccessible();
-    await banner.getByRole('button', { name: 'Close' }).click();
-    await banner.waitFor({ state: 'detached' });
-    await console.page.reload();
-    await console.page.getByRole('heading', { name: 'API keys' }).waitFor();
-    assert.equal(await banner.count(), 0);
-
-    clock.advance(HOUR_MS);
-    await visitor.page.reload();
-    await visitor.page.getByRole('heading', { level: 1 }).waitFor();
-    assert.equal(await visitor.page.getByRole('alert').count(), 0);
   });
 });

@@ -22,7 +22,7 @@ providers:
   acme:
     protocol: chat
     baseUrl: ${providerUrl}/v1
-    apiKey: \${ACME_KEY}
+    apiKey: { value: "\${ACME_KEY}", limits: { requestsPerMinute: 1000 } } # ours
 models:
   acme-large:
     operations: [chat]
@@ -100,6 +100,17 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     const cost = dialog.getByRole('group', { name: 'Cost of route 1, for your margin' });
     await cost.getByLabel('Input', { exact: true }).fill('0.5');
     await cost.getByLabel('Output', { exact: true }).fill('1.5');
+    await dialog.getByRole('button', { name: 'Silent, failed and closed routes' }).click();
+    const failures = dialog.getByRole('group', { name: 'Silent, failed and closed routes' });
+    await failures.getByLabel('Comment on a silent stream after').fill('15s');
+    for (const [label, option] of [
+      ['Attempt again after', '503'],
+      ['Fallbacks', 'acme-large'],
+    ] as const) {
+      await failures.getByRole('combobox', { name: label }).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    }
+    await failures.getByLabel('Prices of a fallback').selectOption({ label: 'of the requested model' });
     await console.assertAccessible();
     await publish(page, ['acme-small: a web search ¥0.05', /^acme-small: input above 200000/]);
     const { text } = await catalog();
@@ -109,7 +120,40 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     assert.match(small, /^ {6}above:\n {8}"200000":\n {10}input: "1"\n {10}output: "8"$/m);
     assert.match(small, /peak:\n {10}hours:\n {12}- 09:00-21:00\n/);
     assert.match(small, /cost: \{ input: "0\.5", output: "1\.5" \}/);
+    assert.match(small, /keepAlive:\n {6}before: 15s\n/);
+    assert.match(small, /retry:\n {6}on:\n {8}- "?503"?\n/);
+    assert.match(small, /fallbacks:\n {6}- acme-large\n/);
+    assert.match(small, /fallbackCharge: asked\n/);
     assert.match(small, /offPeak:\n {10}input: "1"\n {10}output: "2"\n/);
+  });
+
+  it('change what a provider and a route get of a request, and the model name in responses', async () => {
+    await using console = await open({ at: '#/operator/models' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Actions for acme-large' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    assert.equal(await dialog.getByLabel('Greatest values').isVisible(), false);
+    await dialog.getByRole('button', { name: 'Requests, responses and limits of route 1' }).click();
+    await dialog.getByLabel('Greatest values').fill('max_tokens: 8192\ntop_p: 0.95');
+    await dialog.getByLabel('Set fields').fill('temperature');
+    await dialog.getByText('Write one field per line').waitFor();
+    await dialog.getByLabel('Set fields').fill('seed: 7\nresponse_format: {"type":"text"}');
+    await dialog.getByLabel('Model name in responses').first().selectOption('asked');
+    await dialog.getByLabel('Max. calls in flight').fill('500');
+    await console.assertAccessible();
+    await publish(page, ['acme-large: route acme/large-1 calls in flight 500']);
+    const { text } = await catalog();
+    const large = text.slice(text.indexOf('acme-large:'), text.indexOf('acme-small:'));
+    assert.match(large, /showModel: asked/);
+    assert.match(large, /limits: \{ concurrentCalls: 500 \}/);
+    const account = await server.createAccount();
+    const asked = { ...hello, max_tokens: 9_000 };
+    await until(
+      async () => (await call(`${server.url}/v1/chat/completions`, account.key, asked)).json.model === 'acme-large',
+    );
+    const sent = JSON.parse(server.provider.requests.at(-1)!.body.toString());
+    assert.deepEqual([sent.max_tokens, sent.seed, sent.response_format], [8192, 7, { type: 'text' }]);
   });
 
   it('add several models from the list of a provider in one revision', async () => {
@@ -145,6 +189,43 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     server.provider.respond = answer;
   });
 
+  it('set how requests are translated; the page of routes shows it, and looks for the dialect', async () => {
+    await using console = await open({ at: '#/operator/providers' });
+    const { page } = console;
+    const dialog = page.getByRole('dialog');
+    await chooseAction(page, 'Edit');
+    await dialog.getByRole('button', { name: 'Translation…' }).click();
+    await dialog.getByLabel('Asks for reasoning with').selectOption('thinking');
+    await dialog.getByLabel('Earlier reasoning in').selectOption('reasoning_content');
+    await console.assertAccessible();
+    await publish(page, [/^acme: dialect/]);
+    await page.goto(`${server.url}/console#/operator/models`);
+    await page.getByRole('button', { name: 'Actions for acme-large' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const choose = async (field: string, option: string): Promise<void> => {
+      await dialog.getByRole('combobox', { name: field }).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+      await page.keyboard.press('Tab');
+    };
+    await choose('Operations', 'messages');
+    const route = dialog.getByRole('group', { name: 'Route 1' });
+    await route.getByRole('button', { name: 'Translation…' }).click();
+    await choose('Translates', 'messages');
+    await console.assertAccessible();
+    await publish(page, [/^acme-large: route .*translated operations/]);
+    const { text } = await catalog();
+    assert.match(text, /dialect:\n {6}reasoning: thinking\n {6}replay: reasoning_content\n/);
+    assert.match(text, /model: large-1, .*translate: \[ ?messages ?\]/);
+
+    await page.goto(`${server.url}/console#/operator/routes`);
+    await page.getByText('translates messages').waitFor();
+    await page.getByRole('button', { name: 'Find the dialect of acme' }).click();
+    await dialog.getByRole('button', { name: 'Send the calls' }).click();
+    await dialog.getByText('The model did not call the tool.').waitFor();
+    await dialog.getByText('No dialect was found').waitFor();
+    await console.assertAccessible();
+  });
+
   it('fit a phone in Chinese', async () => {
     await using console = await open({ at: '#/operator/models', language: 'zh', widthPx: 390, heightPx: 840 });
     const { page } = console;
@@ -157,12 +238,19 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await page.getByRole('button', { name: 'acme-small' }).click();
     await page.getByRole('menuitem', { name: '编辑' }).click();
     await dialog.getByRole('status').getByText('目前价格').waitFor();
+    await dialog.getByRole('button', { name: '协议转换…' }).click();
+    await dialog.getByLabel('返还先前推理的字段').waitFor();
     await dialog.getByRole('group', { name: '按输入长度的价格，第 1 项' }).first().waitFor();
     await fits();
     await dialog.getByRole('button', { name: '取消' }).click();
     await page.getByRole('button', { name: '从供应商添加模型' }).click();
     await dialog.getByText('响应不是模型列表。').waitFor();
     await fits();
+    await page.goto(`${server.url}/console#/operator/routes`);
+    await page.getByRole('list', { name: '限额' }).getByText('每分钟请求数：').waitFor();
+    await console.assertAccessible();
+    const overhangPx = await page.locator('body').evaluate((each) => each.scrollWidth - each.clientWidth);
+    assert.ok(overhangPx <= 0, `the page of routes is ${overhangPx} px too wide`);
   });
 
   it('seal a new secret in the form of a provider, whose value is in no page or response', async () => {
@@ -183,14 +271,26 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await dialog.getByRole('button', { name: 'Save the secret' }).click();
     await dialog.getByLabel('Name of the secret').waitFor({ state: 'detached' });
     assert.equal(await dialog.getByLabel('Credential 1', { exact: true }).inputValue(), 'acme-2');
-    await publish(page, [/^acme: credential/]);
-    assert.match((await catalog()).text, /apiKey:\n {6}secret: acme-2/);
+    await dialog.getByText('It has limits of its own').waitFor();
+    await dialog.getByRole('button', { name: 'Requests, responses and limits' }).click();
+    await dialog.getByLabel('Max. requests per minute').fill('6000');
+    await dialog.getByLabel('Rate limits of the vendor').selectOption('follow');
+    await console.assertAccessible();
+    await publish(page, [/^acme: credential/, 'acme: requests per minute 6000']);
+    const { text } = await catalog();
+    assert.match(text, /apiKey: \{ limits: \{ requestsPerMinute: 1000 \}, secret: acme-2 \} # ours\n/);
+    assert.match(text, /^ {4}limits:\n {6}requestsPerMinute: 6000\n {4}vendorLimits: follow$/m);
     const { body } = await server.admin('GET', '/secrets');
     assert.deepEqual(
       body.data.map(({ name, status }: { name: string; status: string }) => [name, status]),
       [['acme-2', 'current_key']],
     );
     await page.getByRole('button', { name: 'Actions for acme' }).waitFor();
+    await page.goto(`${server.url}/console#/operator/routes`);
+    const limits = page.getByRole('region', { name: 'Limits' });
+    for (const used of ['0 of 6,000', '0 of 1,000', '0 of 500']) await limits.getByText(used).waitFor();
+    assert.equal(await limits.getByRole('progressbar').count(), 3);
+    await console.assertAccessible();
     assert.ok(received.length > 0);
     assert.ok(![...received, await page.content()].some((text) => text.includes(CANARY)));
   });

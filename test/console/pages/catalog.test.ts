@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { type ConsoleOptions, chooseAction, openConsole } from '../../support/browser.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { call } from '../../support/client.ts';
@@ -42,7 +42,7 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await dialog.getByRole('button', { name: 'Check and review' }).click();
     await dialog.getByRole('list', { name: 'Difference' }).waitFor();
     for (const each of shown) await dialog.getByText(each).first().waitFor();
-    await dialog.getByLabel('Reason').fill(reason);
+    await dialog.getByLabel('Reason', { exact: true }).fill(reason);
     await dialog.getByRole('button', { name: 'Publish' }).click();
     await dialog.waitFor({ state: 'hidden' });
   }
@@ -127,13 +127,13 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
 
     await page.getByRole('tab', { name: 'Text' }).click();
     const area = page.getByRole('textbox', { name: 'Text of the catalog' });
-    await area.fill(text.replace('protocol: chat', 'protocol: chatty'));
+    await pasteOver(area, text.replace('protocol: chat', 'protocol: chatty'));
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByRole('button', { name: 'Line 3' }).click();
     // Typing replaces the selected line.
     await page.keyboard.type('    protocol: messages');
     assert.ok((await area.innerText()).includes('  acme:\n    protocol: messages\n    baseUrl:'));
-    await area.fill(text);
+    await pasteOver(area, text);
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('acme-large: output ¥16 → ¥14 from 2099-12-01').waitFor();
     await page.getByText('At an instant').click();
@@ -235,6 +235,9 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     await dialog.getByLabel('ID').fill('gold');
     await dialog.getByLabel('名称').fill('Gold');
     await dialog.getByLabel('价格系数').fill('80');
+    await dialog.getByRole('combobox', { name: '备用模型' }).click();
+    await page.getByRole('listbox').getByRole('option', { name: 'acme-small' }).click();
+    await dialog.getByLabel('备用模型的价格').selectOption({ label: '按请求的模型' });
     await dialog.getByLabel('添加模型的价格').selectOption('acme-small');
     await dialog.getByLabel('输入', { exact: true }).fill('0.5');
     await console.assertAccessible();
@@ -243,7 +246,7 @@ describe('the pages of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     const { text } = await catalog();
     assert.match(
       text,
-      /gold:\n {4}name: Gold\n {4}priceFactorBasisPoints: 8000\n {4}prices:\n {6}acme-small:\n {8}input: "0\.5"/,
+      /gold:\n {4}name: Gold\n {4}priceFactorBasisPoints: 8000\n {4}fallbacks:\n {6}- acme-small\n {4}fallbackCharge: asked\n {4}prices:\n {6}acme-small:\n {8}input: "0\.5"/,
     );
   });
 
@@ -320,12 +323,29 @@ describe('the pages of a catalog in a file', { skip: withoutBrowser, timeout: 12
   });
 });
 
+/**
+ * Replaces the text of the editor by pasting, which the editor handles itself. After Playwright's `fill`, the browser may merge the lines
+ * that it replaces, and write styles into them that the page's policy refuses.
+ */
+async function pasteOver(editor: Locator, text: string): Promise<void> {
+  await editor.click();
+  await editor.press('ControlOrMeta+A');
+  await editor.page().evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', ${JSON.stringify(text)});
+    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }`);
+}
+
 function expectedText(providerUrl: string): string {
   return `providers:
   acme:
     protocol: chat
     baseUrl: ${providerUrl}/v1
     apiKey: \${ACME_KEY}
+    dialect:
+      reasoning: thinking
+      replay: reasoning_content
 models:
   acme-large:
     displayName: Acme Large

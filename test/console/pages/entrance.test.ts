@@ -81,21 +81,6 @@ describe('the console before and after sign-in', { skip: withoutBrowser }, () =>
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 
-  it('sets a password with an invitation link and removes the token from the address', async () => {
-    const made = await server.admin('POST', '/users', { name: 'Grace', memberships: [{ accountId, role: 'member' }] });
-    const link = new URL(made.body.link);
-    await using console = await openConsole(server, { at: link.hash });
-    const { page } = console;
-    await page.getByText('Grace, choose a password').waitFor();
-    assert.equal(new URL(page.url()).hash, '#/welcome');
-    await console.assertAccessible();
-    await page.getByLabel('New password').fill('a password of Grace');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-    await using again = await openConsole(server, { at: link.hash });
-    await again.page.getByText('This link is not valid').waitFor();
-  });
-
   it('reports a session that was ended elsewhere, and returns to the page after sign-in', async () => {
     const person = await createPerson(server, { memberships: [{ accountId, role: 'owner' }] });
     await using console = await openConsole(server, { person });
@@ -117,7 +102,7 @@ describe('the console before and after sign-in', { skip: withoutBrowser }, () =>
   });
 
   it('loads a page once the gateway is available again', async () => {
-    await using console = await openConsole(server, { person: owner });
+    await using console = await openConsole(server, { person: owner, isNew: true });
     const { page, context } = console;
     await page.getByText('No calls yet').waitFor();
     await context.setOffline(true);
@@ -183,5 +168,14 @@ describe('the console before and after sign-in', { skip: withoutBrowser }, () =>
     await console.go('#/operator/accounts');
     await console.page.getByText('There is no such page').waitFor();
     assert.equal(await console.page.getByRole('link', { name: 'Ledger and statements' }).count(), 0);
+  });
+
+  it('offers no reset of a password without a mail server', async () => {
+    await using console = await openConsole(server, { at: '#/' });
+    const answered = console.page.waitForResponse(/password-resets/);
+    await console.page.reload();
+    await answered;
+    await console.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    assert.equal(await console.page.getByText('Forgot password?').count(), 0);
   });
 });

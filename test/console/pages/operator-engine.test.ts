@@ -346,12 +346,12 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     await end();
   });
 
-  it('say why a call failed, and what account holders see of it', async () => {
+  it('say to operators alone that a provider refused the gateway’s account', async () => {
     const own = await server.createAccount();
     const owner = await createPerson(server, { memberships: [{ accountId: own.id, role: 'owner' }] });
     const { respond } = server.provider;
     const answer = async (status: number, message: string): Promise<string> => {
-      server.provider.respond = json(status, { error: { message } }, { 'x-request-id': 'req_of_provider' });
+      server.provider.respond = json(status, { error: { message } });
       const response = await chat(own);
       assert.notEqual(response.status, 200);
       return String(response.headers['x-faregate-call-id'] ?? (await own.endedCall(status === 503 ? 1 : 2)).id);
@@ -360,22 +360,10 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     const unpaid = await answer(402, 'Organization acme-42 owes money.');
     server.provider.respond = respond;
 
-    await using console = await open({ at: `#/operator/calls/${overloaded}` });
-    const { page } = console;
-    const alert = page.getByRole('alert').filter({ hasText: 'The provider answered with an error.' });
-    await alert.getByText('The engine is overloaded').waitFor();
-    const attempt = page.getByRole('region', { name: 'Attempts' }).getByRole('row').nth(1);
-    for (const cell of ['chatty', 'upstream-chat', 'apiKey', 'error 503', 'The engine is overloaded']) {
-      await attempt.getByText(cell, { exact: true }).waitFor();
-    }
-    const { keyName, gatewayRequestId } = (await server.admin('GET', `/calls/${overloaded}`)).body;
-    await page.getByRole('link', { name: keyName, exact: true }).waitFor();
-    await page.getByRole('row', { name: `Request id ${gatewayRequestId}` }).waitFor();
-    await page.getByRole('row', { name: 'Provider request id req_of_provider' }).waitFor();
-    await console.assertAccessible();
-    await console.go(`#/operator/calls/${unpaid}`);
-    await page.getByRole('alert').getByText('Organization acme-42 owes money.').waitFor();
-    await page.getByRole('alert').getByText('Shown to operators only').waitFor();
+    await using console = await open({ at: `#/operator/calls/${unpaid}` });
+    const alert = console.page.getByRole('alert');
+    await alert.getByText('Organization acme-42 owes money.').waitFor();
+    await alert.getByText('Shown to operators only').waitFor();
 
     await using ofOwner = await openConsole(server, { person: owner, at: `#/calls/${overloaded}`, language: 'zh' });
     await ofOwner.page.getByRole('alert').getByText('The engine is overloaded').waitFor();
@@ -383,6 +371,6 @@ describe('the operator pages on calls, routes and audits', { skip: withoutBrowse
     await ofOwner.go(`#/calls/${unpaid}`);
     await ofOwner.page.getByRole('alert').getByText('供应商拒绝了本网关的账户。').waitFor();
     const shown = await ofOwner.page.getByRole('main').innerText();
-    assert.doesNotMatch(shown, /acme-42|chatty|apiKey|upstream-chat|402/);
+    assert.doesNotMatch(shown, /acme-42|chatty|apiKey|upstream-chat|\b402\b/);
   });
 });

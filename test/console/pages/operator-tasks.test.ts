@@ -85,24 +85,6 @@ describe('operators', { skip: withoutBrowser, timeout: 300_000 }, () => {
     await console.assertAccessible();
   });
 
-  it('drain a provider, and resume it', async () => {
-    const drains = async (): Promise<readonly unknown[]> => (await read('/routes')).drains;
-    await using console = await open({ at: '#/operator/routes' });
-    const { page } = console;
-    await page
-      .getByRole('button', { name: /^Drain the provider: / })
-      .first()
-      .click();
-    await page.getByRole('dialog').getByLabel('Reason').fill('outage at the vendor');
-    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
-    await page.getByText('outage at the vendor').first().waitFor();
-    assert.equal((await drains()).length, 1);
-    await page.getByRole('region', { name: 'Active drains' }).getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('region', { name: 'Active drains' }).waitFor({ state: 'detached' });
-    assert.deepEqual(await drains(), []);
-  });
-
   it('find who spent most, and limit the key', async () => {
     const hello = { model: 'test-chat', messages: [{ role: 'user', content: 'Hello' }] };
     assert.equal((await call(`${server.url}/v1/chat/completions`, account.key, hello)).status, 200);

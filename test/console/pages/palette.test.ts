@@ -165,7 +165,7 @@ describe('moving about in the console', { skip: withoutBrowser, timeout: 300_000
   it('the first page of operators has trends and the calls a minute, and an account has its chart', async () => {
     await using console = await open({ at: '#/operator' });
     const { page } = console;
-    await page.getByRole('img', { name: 'Calls today and on the seven days before' }).waitFor();
+    await page.getByRole('img', { name: 'Calls today, and the previous seven days' }).waitFor();
     await page.getByText('yesterday 0').first().waitFor();
     await page.getByRole('heading', { name: 'Calls a minute' }).waitFor();
     await console.assertAccessible();
