@@ -65,8 +65,8 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
   response: [
     {
       file: 'calls/relay/relay-json.ts',
-      code: 'this.#capture.push(chunk);',
-      by: 'if (globalThis.capture === undefined) this.#capture.push(chunk);',
+      code: 'this.#capture.push(received);',
+      by: 'if (globalThis.capture === undefined) this.#capture.push(received);',
     },
     {
       file: 'calls/relay/relay-json.ts',
@@ -86,7 +86,7 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
   ],
   headers: [
     {
-      file: 'calls/call-runner.ts',
+      file: 'calls/relay/upstream-request.ts',
       code: 'headers: upstreamHeaders(',
       by: 'headers: globalThis.upstreamHeaders ??= upstreamHeaders(',
     },
@@ -97,8 +97,8 @@ export const PARTS: Readonly<Record<string, readonly Replacement[]>> = {
     },
     {
       file: 'calls/call.ts',
-      code: 'const { callId, policy, settings, principal } = this;\n    const translated',
-      by: 'return globalThis.callHeaders ??= this.newHeaders;\n  }\n\n  get newHeaders() {\n    const { callId, policy, settings, principal } = this;\n    const translated',
+      code: 'return shownHeaders(this, {',
+      by: 'return globalThis.callHeaders ??= shownHeaders(this, {',
     },
   ],
   observers: [{ file: 'app/gateway.ts', code: 'observers: requestObservers,', by: 'observers: [],' }],

@@ -11,7 +11,7 @@ const line = (name: string, rounds: Figures[]): LineResult => ({
   failures: 0,
   firstFailure: null,
 });
-const [chat, rate, streams] = parseScenarios('chat-64,rate-200,streams-500');
+const [chat, streams] = parseScenarios('chat-64,streams-500');
 const results: ScenarioResult[] = [
   {
     scenario: chat!,
@@ -27,10 +27,6 @@ const results: ScenarioResult[] = [
     ],
   },
   {
-    scenario: rate!,
-    lines: [line(BARE, [{ p50Ms: 1 }, { p50Ms: 2 }]), line('local', [{ p50Ms: 2.5 }, { p50Ms: 3 }])],
-  },
-  {
     scenario: streams!,
     lines: [line(BARE, [{ cpuMicros: 20, kbAStream: 0 }]), line('local', [{ cpuMicros: 25, kbAStream: 60 }])],
   },
@@ -39,7 +35,7 @@ const results: ScenarioResult[] = [
 describe('gate', () => {
   it('compares each round with the bare proxy, unless that has no figures', () => {
     assert.deepEqual(gateRatios(results), {
-      local: { cpuACall: 4, bothACall: 6, cpuAChunk: 1.25, memoryAStream: null, addedMs: 1.25 },
+      local: { cpuACall: 4, bothACall: 6, cpuAChunk: 1.25, memoryAStream: null },
     });
   });
 
@@ -49,17 +45,16 @@ describe('gate', () => {
       revision: 'abc',
       node: '24',
       machine: 'two cores',
-      ratios: { local: { cpuACall: 3.2, bothACall: null, cpuAChunk: null, memoryAStream: 2, addedMs: 1 } },
+      ratios: { local: { cpuACall: 3.2, bothACall: null, cpuAChunk: null, memoryAStream: 2 } },
     };
     assert.equal(
       renderGate(gateRatios(results), recorded),
       [
-        'of a bare proxy; ms above it               now        recorded  now : recorded',
+        'of a bare proxy                            now        recorded  now : recorded',
         'local, CPU a call                         4.00            3.20            1.25',
         'local, with database                      6.00               -               -',
         'local, CPU a chunk                        1.25               -               -',
         'local, memory a stream                       -            2.00               -',
-        'local, p50 at 200/s, ms                   1.25            1.00            1.25',
         'Recorded 2026-01-02 at abc with Node 24 on two cores.',
       ].join('\n'),
     );

@@ -1,15 +1,13 @@
 import { BARE, compare, type ScenarioResult } from './report.ts';
 import type { FigureKey, Kind } from './scenarios.ts';
 
-/** Figures that the gate compares, as multiples of the bare proxy's; times as differences. */
+/** Figures that the gate compares, as multiples of the bare proxy's. */
 export interface GateRatios {
   readonly cpuACall: number | null;
   /** Including the database server. */
   readonly bothACall: number | null;
   readonly cpuAChunk: number | null;
   readonly memoryAStream: number | null;
-  /** Median latency of a call above the bare proxy's, in ms, at a fixed rate. */
-  readonly addedMs: number | null;
 }
 
 /** The file of the last recorded run. */
@@ -27,7 +25,6 @@ const ROWS = [
   ['bothACall', 'with database'],
   ['cpuAChunk', 'CPU a chunk'],
   ['memoryAStream', 'memory a stream'],
-  ['addedMs', 'p50 at 200/s, ms'],
 ] as const;
 
 /** The figures of every line relative to the bare proxy, by name. */
@@ -38,31 +35,24 @@ export function gateRatios(results: readonly ScenarioResult[]): Record<string, G
     [...names].map((name) => [
       name,
       {
-        cpuACall: besideBare(results, 'chat', name, 'cpuMicros', 'ratio'),
-        bothACall: besideBare(results, 'chat', name, 'bothMicros', 'ratio'),
-        cpuAChunk: besideBare(results, 'streams', name, 'cpuMicros', 'ratio'),
-        memoryAStream: besideBare(results, 'streams', name, 'kbAStream', 'ratio'),
-        addedMs: besideBare(results, 'rate', name, 'p50Ms', 'difference'),
+        cpuACall: besideBare(results, 'chat', name, 'cpuMicros'),
+        bothACall: besideBare(results, 'chat', name, 'bothMicros'),
+        cpuAChunk: besideBare(results, 'streams', name, 'cpuMicros'),
+        memoryAStream: besideBare(results, 'streams', name, 'kbAStream'),
       },
     ]),
   );
 }
 
-function besideBare(
-  results: readonly ScenarioResult[],
-  kind: Kind,
-  name: string,
-  key: FigureKey,
-  by: 'ratio' | 'difference',
-): number | null {
+function besideBare(results: readonly ScenarioResult[], kind: Kind, name: string, key: FigureKey): number | null {
   const lines = results.find(({ scenario }) => scenario.name.startsWith(`${kind}-`))?.lines ?? [];
   const [line, bare] = [name, BARE].map((wanted) => lines.find((candidate) => candidate.name === wanted));
-  return line === undefined || bare === undefined ? null : compare(line, bare, key, by);
+  return line === undefined || bare === undefined ? null : compare(line, bare, key, 'ratio');
 }
 
 /** A line per ratio: now, as recorded, and their quotient. */
 export function renderGate(ratios: Readonly<Record<string, GateRatios>>, recorded: Recorded | null): string {
-  const head = ['of a bare proxy; ms above it', 'now', 'recorded', 'now : recorded'];
+  const head = ['of a bare proxy', 'now', 'recorded', 'now : recorded'];
   const rows = Object.entries(ratios).flatMap(([name, now]) =>
     ROWS.map(([key, title]) => {
       const [one, other] = [now[key], recorded?.ratios[name]?.[key] ?? null];

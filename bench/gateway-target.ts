@@ -17,6 +17,8 @@ interface ConfigOrder {
   readonly partitions?: number;
   /** Maximum concurrent calls to the provider; by default the gateway's own default. */
   readonly connections?: number;
+  /** Providers in addition to `static`, as members of a flow mapping that begin with a comma. */
+  readonly providers?: string;
 }
 
 /** A checkout of the gateway, and how to start it. */
@@ -122,13 +124,20 @@ export async function endByClose(child: ChildProcess, orders: OrderLine): Promis
 export const dataDirOf = (directory: string): string => join(directory, 'data');
 
 /** A configuration with the model of most benches, routed to `upstreamUrl`. */
-export function benchConfig({ upstreamUrl, databaseUrl, directory, connections, partitions }: ConfigOrder): string {
+export function benchConfig({
+  upstreamUrl,
+  databaseUrl,
+  directory,
+  connections,
+  partitions,
+  providers = '',
+}: ConfigOrder): string {
   const spread = partitions === undefined ? '' : `, partitions: ${partitions}`;
   const atATime = connections === undefined ? '' : `, connections: ${connections}`;
   return `
 server: { port: 0 }
 database: { url: "${databaseUrl}", dataDir: ${dataDirOf(directory)}${spread} }
-providers: { static: { protocol: chat, baseUrl: "${upstreamUrl}/v1", apiKey: bench${atATime} } }
+providers: { static: { protocol: chat, baseUrl: "${upstreamUrl}/v1", apiKey: bench${atATime} }${providers} }
 models:
   bench-model:
     maxOutputTokens: "1000"

@@ -30,7 +30,7 @@ import type { Version } from './targets.ts';
  *                                                   longer; the warm-up is in seconds of the target's CPU
  *   npm run --silent bench -- --json                all rounds and medians as data
  *   npm run bench -- --record                       also writes the tables into docs/performance.md
- *   npm run bench -- --gate                         up to two minutes: compares with the bare proxy, and with the last recorded run
+ *   npm run bench -- --gate                         about a minute: compares with the bare proxy, and with the last recorded run
  *   npm run bench -- --gate --record                also records the figures in bench/recorded.json
  *   npm run bench -- --profile DIRECTORY            also writes CPU profiles there, which slows all down
  *

@@ -46,7 +46,7 @@ describe('options of the bench', () => {
 
   it('the gate has its own scenarios, and no peers', () => {
     const { groups, peers, isGate, duration } = parse('--gate');
-    assert.deepEqual([names(groups), peers, isGate], [[['chat-64', 'rate-200', 'streams-500']], [], true]);
+    assert.deepEqual([names(groups), peers, isGate], [[['chat-64', 'streams-500']], [], true]);
     assert.deepEqual(duration.warmUp, { seconds: null, atMostSeconds: 2 });
   });
 

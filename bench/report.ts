@@ -10,6 +10,8 @@ export interface LineResult {
   readonly name: string;
   /** `before`, `after`, or empty if only one version is measured. */
   readonly version: string;
+  /** Name of the line with which it is compared; absent: the bare proxy. */
+  readonly twin?: string | undefined;
   /** One per round. The rounds of all lines of a scenario took turns. */
   readonly rounds: readonly Figures[];
   readonly failures: number;
@@ -17,14 +19,14 @@ export interface LineResult {
 }
 
 export interface ScenarioResult {
-  readonly scenario: Pick<Scenario, 'name' | 'what' | 'size' | 'unit' | 'columns'>;
+  readonly scenario: Pick<Scenario, 'name' | 'what' | 'size' | 'unit' | 'columns' | 'isTranslated'>;
   readonly lines: readonly LineResult[];
 }
 
 /** One figure of a line: medians over all rounds. */
 export interface Summary {
   readonly value: number | null;
-  /** The median over rounds of the ratio to, or difference from, the bare proxy. */
+  /** The median over rounds of the ratio to, or difference from, the bare proxy or the relayed twin. */
   readonly toBare: number | null;
   /** For a line `after`: the median over rounds of the ratio to `before`. */
   readonly toBefore: number | null;
@@ -36,8 +38,9 @@ export interface LineSummary extends Omit<LineResult, 'rounds'> {
 
 /** The medians of a scenario. Ratios are medians of the ratios of neighbouring rounds, because a slow machine slows all of them. */
 export function summarise({ scenario, lines }: ScenarioResult): LineSummary[] {
-  const bare = lines.find(({ name }) => name === BARE);
   return lines.map((line) => {
+    const { version, twin = BARE } = line;
+    const bare = lines.find((other) => other.name === twin && (twin === BARE || other.version === version));
     const { rounds, ...rest } = line;
     const before = line.version === 'after' ? counterpart(line, lines) : undefined;
     const figures: Partial<Record<FigureKey, Summary>> = {};
@@ -106,8 +109,9 @@ function belowTable(result: ScenarioResult): string[] {
 }
 
 function tableOf(result: ScenarioResult): string[][] {
-  const { columns } = result.scenario;
-  const head = ['', ...columns.flatMap((column) => [column.title, ...besideTitle(column)])];
+  const { columns, isTranslated = false } = result.scenario;
+  const base = isTranslated ? 'relayed' : 'bare';
+  const head = ['', ...columns.flatMap((column) => [column.title, ...besideTitle(column, base)])];
   const rows = summarise(result).flatMap((line) => {
     const row = [nameOf(line), ...columns.flatMap((column) => cellsOf(line.figures[column.key]!, column))];
     return line.version === 'after' ? [row, beforeRow(line, columns)] : [row];
@@ -115,8 +119,8 @@ function tableOf(result: ScenarioResult): string[][] {
   return [head, ...rows];
 }
 
-function besideTitle({ against }: Column): string[] {
-  return against === 'nothing' ? [] : [against === 'ratio' ? 'of bare' : 'above bare'];
+function besideTitle({ against }: Column, base: string): string[] {
+  return against === 'nothing' ? [] : [against === 'ratio' ? `of ${base}` : `above ${base}`];
 }
 
 function cellsOf({ value, toBare }: Summary, { digits, against }: Column): string[] {
@@ -128,7 +132,7 @@ function cellsOf({ value, toBare }: Summary, { digits, against }: Column): strin
 function beforeRow({ figures }: LineSummary, columns: readonly Column[]): string[] {
   const cells = columns.flatMap((column) => [
     shown(figures[column.key]!.toBefore, 2),
-    ...besideTitle(column).map(() => ''),
+    ...besideTitle(column, '').map(() => ''),
   ]);
   return ['  after : before', ...cells];
 }

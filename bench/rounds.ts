@@ -44,14 +44,14 @@ export async function runRounds(
       // The first chunks also allocate memory that does not belong to streams.
       if (results.every(({ scenario: { unit } }) => unit !== 'streams')) await warm('chunks');
       // A forced collection drops compiled code too. Chunks are warmed up again afterwards; for calls none is forced.
-      line.idle = await line.target.read({ collect: true });
+      line.idle = await line.target.read({ collect: measuresMemory(scenario) });
       await warm('chunks');
     }
     await measureLines(stage, scenario, lines, duration, tell);
     results.push({
       scenario,
-      lines: lines.map(({ name, version, rounds, failures, firstFailure }) => {
-        return { name, version, rounds, failures, firstFailure };
+      lines: lines.map(({ name, version, twin, rounds, failures, firstFailure }) => {
+        return { name, version, twin, rounds, failures, firstFailure };
       }),
     });
   }
@@ -59,8 +59,8 @@ export async function runRounds(
 }
 
 function lineOf(target: Target): Line {
-  const { name, version } = target;
-  return { name, version, target, rounds: [], failures: 0, firstFailure: null, idle: null };
+  const { name, version, twin } = target;
+  return { name, version, twin, target, rounds: [], failures: 0, firstFailure: null, idle: null };
 }
 
 async function measureLines(
@@ -124,7 +124,7 @@ async function measureStreams(
   await order(stage, line, { kind: 'begin streams', call: callOf(target, scenario), streams: scenario.size });
   const before = await target.read({});
   const result = await order(stage, line, { kind: 'watch streams', seconds });
-  const after = await target.read({ collect: isLast });
+  const after = await target.read({ collect: isLast && measuresMemory(scenario) });
   await order(stage, line, { kind: 'end streams' });
   return {
     ...cpu(before, after, result.done),
@@ -133,6 +133,8 @@ async function measureStreams(
     rssMb: after.rssBytes / 1e6,
   };
 }
+
+const measuresMemory = ({ columns }: Scenario): boolean => columns.some(({ key }) => key === 'kbAStream');
 
 async function order(stage: Stage, line: Line, what: LoadOrder): Promise<LoadResult> {
   const result = await stage.load(what);

@@ -4,6 +4,7 @@ import { type Duration, runRounds } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';
 import { DATABASE_KINDS, type SpreadDatabase, startBare, startGateway, type Target, type Version } from './targets.ts';
+import { startTranslating } from './translating-target.ts';
 
 /** Targets in addition to the bare proxy. */
 export interface Contenders {
@@ -25,6 +26,10 @@ export async function runScenarios(
   if (scenario === undefined) return [];
   const targets: Target[] = [];
   try {
+    if (scenario.isTranslated) {
+      for (const version of versions) targets.push(...(await startTranslating(stage, scenario, version)));
+      return await runRounds(stage, scenarios, targets, duration, tell);
+    }
     if (scenario.isPassedOn) targets.push(await startBare(stage, scenario));
     for (const kind of DATABASE_KINDS) {
       for (const version of versions) targets.push(await startGateway(stage, scenario, kind, version));

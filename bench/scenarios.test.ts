@@ -24,6 +24,8 @@ describe('scenarios', () => {
       'rate',
       'response',
       'streams',
+      'translated-chat',
+      'translated-stream',
     ]);
     const all = names('all');
     for (const name of names(DEFAULT_SCENARIOS)) assert.ok(all.includes(name) || name === 'rate-500', name);

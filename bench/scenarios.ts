@@ -2,7 +2,18 @@ import type { RequestKind, ResponseKind } from './load/order.ts';
 
 /** The scenarios of the bench. The number after a scenario's name is its number of connections, calls per second or streams. */
 
-export type Kind = 'chat' | 'coding' | 'rate' | 'streams' | 'prompt' | 'response' | 'images' | 'catalog' | 'estimate';
+export type Kind =
+  | 'chat'
+  | 'coding'
+  | 'rate'
+  | 'streams'
+  | 'prompt'
+  | 'response'
+  | 'images'
+  | 'catalog'
+  | 'estimate'
+  | 'translated-chat'
+  | 'translated-stream';
 
 /** Figures of a target in a round; `null` or absent if unavailable. */
 export type FigureKey =
@@ -40,6 +51,8 @@ export interface KindRow {
   readonly response: ResponseKind;
   /** Its path at gateways. */
   readonly path: string;
+  /** Whether it compares translated calls with relayed ones, at one gateway. */
+  readonly isTranslated?: boolean;
   /** Whether a forwarding proxy can serve it with the help of the provider. */
   readonly isPassedOn: boolean;
   readonly columns: readonly Column[];
@@ -77,6 +90,7 @@ const CHUNKS: readonly Column[] = [
   { key: 'kbAStream', title: 'KB/stream', digits: 1, against: 'difference' },
   MEMORY,
 ];
+const TRANSLATED_CHUNKS: readonly Column[] = CHUNKS.filter(({ key }) => key !== 'kbAStream' && key !== 'rssMb');
 const ESTIMATES: readonly Column[] = [
   { key: 'mbPerSecond', title: 'MB/s', digits: 2, against: 'nothing' },
   { key: 'cpuMsAMb', title: 'CPU ms/MB', digits: 1, against: 'nothing' },
@@ -151,13 +165,33 @@ const KINDS: readonly KindRow[] = [
     isPassedOn: false,
     columns: ESTIMATES,
   },
+  {
+    ...CHAT_CALLS,
+    kind: 'translated-chat',
+    defaultSize: 64,
+    what: 'translated calls and their relayed twins',
+    isPassedOn: false,
+    isTranslated: true,
+  },
+  {
+    ...CHAT_CALLS,
+    kind: 'translated-stream',
+    unit: 'streams',
+    defaultSize: 500,
+    what: 'translated SSE streams and their relayed twins, 5,000 chunks a second in all',
+    request: 'stream',
+    response: 'stream',
+    isPassedOn: false,
+    isTranslated: true,
+    columns: TRANSLATED_CHUNKS,
+  },
 ];
 
 /** The default scenarios, which take a few minutes. */
 export const DEFAULT_SCENARIOS = 'chat-1,chat-64,chat-256,coding-64,rate-500,streams-1000';
 const ALL_SCENARIOS = [
   'chat-1,chat-64,chat-256,coding-64,rate-200,rate-1000,rate-2000,streams-100,streams-1000,streams-2000',
-  'prompt-16,response-16,images-16,catalog-64,estimate-2',
+  'prompt-16,response-16,images-16,catalog-64,estimate-2,translated-chat-64,translated-stream-500',
 ].join(',');
 
 /**
@@ -170,7 +204,7 @@ export function parseScenarios(list: string): Scenario[] {
 }
 
 function parseScenario(name: string): Scenario {
-  const [, kind, digits] = /^([a-z]+)(?:-([1-9]\d{0,5}))?$/.exec(name.trim()) ?? [];
+  const [, kind, digits] = /^([a-z]+(?:-[a-z]+)*)(?:-([1-9]\d{0,5}))?$/.exec(name.trim()) ?? [];
   const row = KINDS.find((candidate) => candidate.kind === kind);
   if (row === undefined) {
     throw new Error(`"${name}" is no scenario; there are ${KINDS.map((known) => known.kind).join(', ')}, and all.`);

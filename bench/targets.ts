@@ -22,6 +22,8 @@ export interface Target {
   /** `before`, `after`, or empty. */
   readonly version: string;
   readonly call: CallShape;
+  /** Name of the target with which it is compared; absent: the bare proxy. */
+  readonly twin?: string;
   read(order: MeterOrder): Promise<TargetReading>;
   stop(): Promise<void>;
 }

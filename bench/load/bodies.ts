@@ -19,16 +19,17 @@ const LINES_APART = 1_000_000;
 
 /**
  * Request bodies, used in rotation; none if requests have no body. There are several long texts, so that caching the last one gains
- * little.
+ * little. The path determines the protocol of calls and streams.
  */
-export function requestBodies(kind: RequestKind, model: string): readonly Body[] {
+export function requestBodies(kind: RequestKind, model: string, path = '/v1/chat/completions'): readonly Body[] {
+  const form = formOf(path);
   switch (kind) {
     case 'none':
       return [];
     case 'chat':
-      return [json({ model, messages: [{ role: 'user', content: 'word '.repeat(200) }] })];
+      return [json({ model, ...asked(form, 'word '.repeat(200)) })];
     case 'stream':
-      return [json({ model, stream: true, messages: [{ role: 'user', content: 'word '.repeat(200) }] })];
+      return [json({ model, stream: true, ...asked(form, 'word '.repeat(200)) })];
     case 'long prompt':
       return LONG_TEXTS.map((text) => json({ model, messages: messagesOf(LONG_PROMPT_BYTES, text) }));
     case 'mixed text':
@@ -39,9 +40,10 @@ export function requestBodies(kind: RequestKind, model: string): readonly Body[]
 }
 
 /** The body of a non-streaming response. */
-export function responseBody(kind: Exclude<ResponseKind, 'stream'>): Body {
+export function responseBody(kind: Exclude<ResponseKind, 'stream'>, form: Form = 'chat'): Body {
   switch (kind) {
     case 'chat':
+      if (form === 'messages') return json(message('word '.repeat(100)));
       return json(completion('word '.repeat(100)));
     case 'long':
       return json(completion(mixedText(LONG_RESPONSE_BYTES)));
@@ -96,6 +98,34 @@ function messagesOf(bytes: number, number: number): { role: string; content: str
     role: i % 2 === 0 ? 'user' : 'assistant',
     content: text.slice(i * size, (i + 1) * size),
   }));
+}
+
+/** Protocols of clients and providers. */
+export type Form = 'chat' | 'messages' | 'responses';
+
+/** The protocol of an address. */
+export function formOf(path: string): Form {
+  if (path.endsWith('/messages')) return 'messages';
+  return path.endsWith('/responses') ? 'responses' : 'chat';
+}
+
+function asked(form: Form, text: string): object {
+  if (form === 'responses') return { input: text };
+  const messages = [{ role: 'user', content: text }];
+  return form === 'messages' ? { max_tokens: 1_000, messages } : { messages };
+}
+
+function message(text: string): object {
+  return {
+    id: 'msg_bench',
+    type: 'message',
+    role: 'assistant',
+    model: 'bench-upstream',
+    content: [{ type: 'text', text }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 200, output_tokens: 100 },
+  };
 }
 
 function completion(content: string): object {

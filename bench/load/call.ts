@@ -12,7 +12,7 @@ export interface Caller {
 }
 
 export function createCaller(pool: Pool, shape: CallShape): Caller {
-  const bodies = requestBodies(shape.request, shape.model);
+  const bodies = requestBodies(shape.request, shape.model, shape.path);
   const took: number[] = [];
   const failures = createFailureCount();
   let turn = 0;

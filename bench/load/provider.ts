@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type Body, responseBody } from './bodies.ts';
+import { type Body, type Form, formOf, responseBody } from './bodies.ts';
 import type { ResponseKind } from './order.ts';
+import { streamForms } from './stream-forms.ts';
 
-/** A provider that responds at once as configured, and sends chunks on streams on request. */
+/** A provider that responds at once as configured, and sends chunks on streams on request. The path determines its protocol. */
 export interface SimulatedProvider {
   readonly server: Server;
   /** Sets the response from now on. */
@@ -29,8 +30,8 @@ export function sendTimes(text: string): { readonly sentMs: readonly number[]; r
 
 export function createProvider(): SimulatedProvider {
   let kind: ResponseKind = 'chat';
-  const bodies = new Map<ResponseKind, Body>();
-  const streams = new Set<ServerResponse>();
+  const bodies = new Map<string, Body>();
+  const streams = new Map<ServerResponse, Form>();
   /** In order of rotation. */
   let turns: ServerResponse[] = [];
   let turn = 0;
@@ -38,32 +39,28 @@ export function createProvider(): SimulatedProvider {
   function respond(request: IncomingMessage, response: ServerResponse): void {
     request.resume();
     request.on('end', () => {
-      if (kind === 'stream') return beginStream(response);
-      const { contentType, bytes } = bodyOf(kind);
+      const form = formOf(request.url!);
+      if (kind === 'stream') return beginStream(response, form);
+      const { contentType, bytes } = bodyOf(kind, form);
       response.writeHead(200, { 'content-type': contentType, 'content-length': bytes.length });
       response.end(bytes);
     });
   }
 
-  function bodyOf(kind: Exclude<ResponseKind, 'stream'>): Body {
-    const known = bodies.get(kind);
+  function bodyOf(kind: Exclude<ResponseKind, 'stream'>, form: Form): Body {
+    const known = bodies.get(`${kind} ${form}`);
     if (known !== undefined) return known;
-    const made = responseBody(kind);
-    bodies.set(kind, made);
+    const made = responseBody(kind, form);
+    bodies.set(`${kind} ${form}`, made);
     return made;
   }
 
-  function beginStream(response: ServerResponse): void {
+  function beginStream(response: ServerResponse, form: Form): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-    response.write(event([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]));
-    response.write(chunk());
-    streams.add(response);
+    response.write(streamForms[form].begin());
+    response.write(chunk(form));
+    streams.set(response, form);
     response.on('close', () => streams.delete(response));
-  }
-
-  function endStream(response: ServerResponse): void {
-    const usage = { prompt_tokens: 200, completion_tokens: 100, total_tokens: 300 };
-    response.end(`${event([{ index: 0, delta: {}, finish_reason: 'stop' }])}${event([], usage)}data: [DONE]\n\n`);
   }
 
   const server = createServer(respond);
@@ -76,28 +73,16 @@ export function createProvider(): SimulatedProvider {
     },
     sendChunk() {
       if (turn >= turns.length) {
-        turns = [...streams];
+        turns = [...streams.keys()];
         turn = 0;
       }
       const response = turns[turn++];
-      if (response?.writable) response.write(chunk());
+      if (response?.writable) response.write(chunk(streams.get(response) ?? 'chat'));
     },
     endStreams: () => {
-      for (const response of streams) endStream(response);
+      for (const [response, form] of streams) response.end(streamForms[form].end());
     },
   };
 }
 
-function chunk(): string {
-  return event([{ index: 0, delta: { content: `word bench@${performance.now()}@` }, finish_reason: null }]);
-}
-
-function event(choices: readonly object[], usage: object | null = null): string {
-  const head = {
-    id: 'chatcmpl-bench',
-    object: 'chat.completion.chunk',
-    created: 1_790_000_000,
-    model: 'bench-upstream',
-  };
-  return `data: ${JSON.stringify({ ...head, choices, usage })}\n\n`;
-}
+const chunk = (form: Form): string => streamForms[form].delta(`word bench@${performance.now()}@`);

@@ -32,7 +32,7 @@ export function createStreamClients(provider: SimulatedProvider): StreamClients 
     pool = new Pool(call.url, { connections: streams, allowH2: false });
     [open, delays] = [[], []];
     failures.take();
-    const bodies = requestBodies(call.request, call.model);
+    const bodies = requestBodies(call.request, call.model, call.path);
     for (let begun = 0; begun < streams; begun += BEGIN_AT_A_TIME) {
       const count = Math.min(BEGIN_AT_A_TIME, streams - begun);
       await Promise.all(Array.from({ length: count }, (_, i) => beginOne(pool!, requestOf(call, bodies, begun + i))));
