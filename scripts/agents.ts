@@ -4,19 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentRunnerOptions, createAgentRunner, requestLog } from '../test/agents/agent-runner.ts';
 import { type Agent, createAgents } from '../test/agents/agents.ts';
-import { check, type Observed } from '../test/agents/checks.ts';
+import { check, isCall, type Observed } from '../test/agents/checks.ts';
 import { type Gateway, startGateway } from '../test/agents/gateway.ts';
 import { installAgents } from '../test/agents/installation.ts';
 import { rowsOf, rowsOnPage } from '../test/agents/page.ts';
 import { SCENARIOS, type Scenario } from '../test/agents/scenarios.ts';
+import { recordSdks } from '../test/agents/sdk-recording.ts';
+import { writeTranscript } from '../test/agents/transcripts.ts';
 import { removeDirectory } from '../test/support/local-database.ts';
 import { startProvider } from '../test/support/provider.ts';
 
 /**
  * Runs published coding agents through the gateway: `npm run agents`, or `npm run agents -- <words>` for scenarios with these words
- * in their names. Only the first installation needs a network.
+ * in their names. Only the first installation needs a network. `--record` writes the last request of each client of a translated model
+ * into `test/fixtures/translation`; then run `node test/translation/golden.test.ts --update`, and review the difference.
  */
-const words = process.argv.slice(2).join(' ').toLowerCase();
+const options = process.argv.slice(2);
+const records = options.includes('--record');
+const words = options
+  .filter((option) => option !== '--record')
+  .join(' ')
+  .toLowerCase();
 const nameOf = ({ agent, event }: Scenario): string => `${agent}: ${event.replaceAll('`', '')}`;
 const chosen = SCENARIOS.filter((scenario) => nameOf(scenario).toLowerCase().includes(words));
 
@@ -60,15 +68,28 @@ const startProviders = async (): Promise<AgentRunnerOptions['providers']> => ({
   acme: await startProvider(),
   zenith: await startProvider(),
 });
-const providers = { responses: await startProviders(), messages: await startProviders() };
+const providers = {
+  responses: await startProviders(),
+  messages: await startProviders(),
+  translated: await startProviders(),
+};
 /** For scenarios without provider calls. The gateway has no route to them. */
 const noProviders = await startProviders();
 const gateway = await startGateway(join(folder, 'gateway'), providers);
 try {
   // Refused agents mostly wait, so they run concurrently with the served ones.
   const isRefused = ({ expected }: Scenario): boolean => expected.provided === 0;
-  const isServed = (scenario: Scenario): boolean => !isRefused(scenario);
+  const isTranslated = ({ translation }: Scenario): boolean => translation !== undefined;
+  // They share the providers, so they run one after the other.
+  const liveTranslated = async (): Promise<void> => {
+    const { claudeCode, codex, qwenCode, opencode } = agents;
+    for (const agent of [claudeCode, codex, qwenCode, opencode]) {
+      await live(agent, isTranslated, providers.translated, gateway);
+    }
+  };
+  const isServed = (scenario: Scenario): boolean => !isRefused(scenario) && !isTranslated(scenario);
   await Promise.all([
+    liveTranslated(),
     live(agents.codex, isServed, providers.responses, gateway),
     live(agents.codex, isRefused, noProviders, gateway),
     live(agents.claudeCode, isServed, providers.messages, gateway),
@@ -78,6 +99,7 @@ try {
     live(agents.cline, isRefused, noProviders, gateway),
     live(agents.continueCli, isRefused, noProviders, gateway),
   ]);
+  if (records) await recordSdks(folder, gateway, providers.translated.acme);
   report('the gateway responds to the probes of agents', await problemOf(() => probe(gateway)));
   report(
     'the audit finds no broken invariant',
@@ -89,7 +111,7 @@ try {
   );
 } finally {
   report('the gateway stops cleanly', await problemOf(() => gateway.stop()));
-  const all = [providers.responses, providers.messages, noProviders].flatMap(({ acme, zenith }) => [acme, zenith]);
+  const all = [...Object.values(providers), noProviders].flatMap(({ acme, zenith }) => [acme, zenith]);
   await Promise.all(all.map((provider) => provider.close()));
 }
 console.log(`${passed} passed, ${failed} failed`);
@@ -107,9 +129,25 @@ async function live(
     const problem = await problemOf(async () => {
       observed = await pool.live(scenario);
       await check(scenario, observed);
+      if (records) record(scenario, observed);
     });
     report(nameOf(scenario) + timing(observed), problem, details(observed));
   }
+}
+
+/** Records the last request of an agent on a translated model, which has all of the conversation. */
+function record({ agent, translation }: Scenario, { requests, workDirectory, home }: Observed): void {
+  if (translation === undefined) return;
+  const { body, path } = requests.findLast(isCall)!;
+  const { version } = Object.values(agents).find(({ name }) => name === agent)!;
+  writeTranscript({
+    client: `${agent} ${version}`,
+    name: `${agent.toLowerCase().replaceAll(' ', '-')}${translation.isKnown ? '-known' : ''}`,
+    form: path.includes('/messages') ? 'messages' : path.includes('/responses') ? 'responses' : 'chat',
+    target: translation.target,
+    body,
+    directories: { [workDirectory]: '/work/project', [home]: '/home/user' },
+  });
 }
 
 function timing(observed: Observed | null): string {

@@ -437,6 +437,12 @@ export const billedFacts: readonly BilledFact[] = [
     note: 'none with web searches and fetches, which include code',
   },
 
+  inUsage(['completions'], chatUsage)(
+    {},
+    { where: '`usage.prompt_tokens`', counts: 'inputTokens', amount: 100, note: 'other fields as in chat' },
+  ),
+  inUsage(['completions'], chatUsage)({}, { where: '`usage.completion_tokens`', counts: 'outputTokens', amount: 20 }),
+
   inUsage(['embeddings'], { prompt_tokens: 100 })(
     {},
     {

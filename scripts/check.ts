@@ -25,6 +25,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ['scripts/charges-doc.ts', '--check'],
   ['scripts/faults-doc.ts', '--check'],
   ['scripts/routing-doc.ts', '--check'],
+  ['scripts/translation-doc.ts', '--check'],
   ['scripts/configuration-doc.ts', '--check'],
   ['scripts/check-commits.ts'],
 ];

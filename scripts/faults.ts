@@ -29,6 +29,8 @@ const KILLED = 'test/settlement/killed.test.ts';
 const CRASHES = 'test/settlement/crashes.test.ts';
 const WHEN = 'test/hostile/what-happens-when.test.ts';
 const REFUSED = 'test/conformance/7-provider-errors.test.ts';
+const CHAOS_AGAIN = 'test/chaos/further-attempts.test.ts';
+const SETTINGS = 'test/routing/failures-and-settings.test.ts';
 const RELAY = 'test/relay/relay-failures.test.ts';
 const CONNECTIONS = 'test/hostile/connections.test.ts';
 const FAILOVER = 'test/routing/failover.test.ts';
@@ -412,6 +414,39 @@ export const faultGroups: readonly FaultGroup[] = [
           [
             'test/billing/missing-usage.test.ts',
             '${what} is refused by default, with a 502 that reports missing usage',
+          ],
+        ],
+      },
+      {
+        fault: 'a provider fails or times out after the call was sent, and the model has `retry`',
+        seen: 'the response of the further attempt',
+        account: 'charged once, for the attempt that succeeded; you might pay the vendor for both',
+        tests: [
+          [SETTINGS, 'records both attempts, and what the lost one can have cost; the account is charged once'],
+          [
+            CHAOS_AGAIN,
+            '${CALLS} calls: each is charged once, at the price of the model that served it, or not at all',
+          ],
+        ],
+      },
+      {
+        fault: 'no route of a model serves a call, and the model, or the group of the account, has `fallbacks`',
+        seen: 'the response of another model, which `x-faregate-model` names',
+        account: 'charged once, within what was reserved',
+        tests: [
+          [SETTINGS, 'are charged at the price of the requested model if it says so, and tried in order'],
+          [SETTINGS, 'the reservation covers the most expensive one'],
+          [SETTINGS, 'of a group serve its accounts if the requested model says nothing about fallbacks'],
+        ],
+      },
+      {
+        fault: 'a provider is silent, and a proxy closes idle connections',
+        seen: 'streams of models with `keepAlive` arrive; others, and non-streaming responses, are cut by the proxy',
+        account: 'charged in full, because the provider continues',
+        tests: [
+          [
+            'test/deploy/silent-provider.test.ts',
+            'passes streams of both families completely, and cuts a whole response',
           ],
         ],
       },

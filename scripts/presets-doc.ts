@@ -1,3 +1,4 @@
+import { dialectYaml } from '../src/config/dialect-yaml.ts';
 import { credentialHeader, notesOf, type Preset, type PresetProvider, presets } from '../src/config/presets.ts';
 import { writeLastPart } from './generated-doc.ts';
 
@@ -32,9 +33,11 @@ function usageOf(providers: readonly PresetProvider[]): string {
 
 function remarksOf(preset: Preset): string {
   const { lacks = [], providers } = preset;
+  const dialects = providers.flatMap(({ dialect }) => (dialect === undefined ? [] : [`\`${dialectYaml(dialect)}\`.`]));
   const allowed = providers.flatMap(({ allows = [] }) => allows.map((part) => `\`${part}\``));
   return [
     ...(allowed.length === 0 ? [] : [`Allows ${allowed.join(', ')}.`]),
+    ...dialects,
     ...(lacks.length === 0 ? [] : [`No ${lacks.join(', ')} at this address.`]),
     ...notesOf(preset),
   ].join(' ');

@@ -1,6 +1,7 @@
 import { REFUSAL_RULES } from '../src/calls/relay/failover.ts';
 import { SESSION_HEADERS } from '../src/protocols/operations/session.ts';
 import type { RefusalReason } from '../src/providers/upstream/failure.ts';
+import { FAILURE_ROWS } from './failure-table.ts';
 import { writeLastPart } from './generated-doc.ts';
 import { markdownTable } from './markdown.ts';
 
@@ -29,12 +30,26 @@ const refusals = Object.entries(REFUSAL_RULES).map(([reason, { isTriedElsewhere,
   failure === null ? 'nothing: the provider responds' : BREAKERS[failure],
 ]);
 
+const combinations = FAILURE_ROWS.map(({ text, isTriedElsewhere, retried, reason, status }) => {
+  const ofRetry = retried === null ? 'as without settings' : `\`${retried}\`: again`;
+  const ofFallbacks = reason === null ? 'as without settings' : `\`${reason}\`: another model`;
+  return [text, isTriedElsewhere ? 'the next route' : 'nothing', ofRetry, ofFallbacks, String(status)];
+});
+
 writeLastPart(
   'docs/routing.md',
   `
 ## Refusals of a provider
 
 ${markdownTable(['status, before the first byte of a success', 'another route is tried', 'what the breaker counts'], refusals)}
+
+## Failures and settings
+
+What is tried after a failure, before a byte of a response has reached the client. With \`retry\` and \`fallbacks\`, the next route comes
+first, then the further attempt, then another model. With \`keepAlive\`, the last column is the status in the words of the error event,
+if the stream has opened.
+
+${markdownTable(['failure', 'without settings', 'with `retry`, if `on` names it', 'with `fallbacks`, if `fallbackOn` names it', 'status, if nothing serves the call'], combinations)}
 
 ## What identifies a session
 

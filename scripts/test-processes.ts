@@ -14,7 +14,8 @@ export type TestProcess = readonly string[];
 
 /**
  * Tests that kill, starve or measure processes, or start whole programs. Other tests would disturb them, and sharing a process saves
- * nothing.
+ * nothing. All that take long are here, because the others begin last: the run would wait for one of them at its end, with an idle
+ * processor.
  */
 const ALONE = [
   'test/chaos/',
@@ -23,7 +24,12 @@ const ALONE = [
   'test/cli/demo.',
   'test/cli/log-reader',
   'test/db/data-dir',
+  'test/db/over-both-kills',
   'test/docs/readme',
+  'test/docs/site',
+  'test/hostile/reading-steps',
+  'test/openapi/schemathesis',
+  'test/scripts/package',
   'test/settlement/crashes',
   'test/settlement/killed',
   'test/settlement/power-cuts',

@@ -55,15 +55,22 @@ const COVERAGE = [
  * times, so all others run without it. If a branch is only reached by another test, add its file here.
  */
 const COUNTED = [
-  'src/**',
+  'src/{accounting,calls,db,journal,lib,protocols,providers}/**',
   'test/audit/audit-counters.test.ts',
   'test/billing/**',
+  'test/corrections/**',
   'test/hostile/{answers,connections}.test.ts',
   'test/idempotency/**',
-  'test/providers/provider-*.test.ts',
+  'test/key-limits/{caller-budgets,gateway,minute-limits}.test.ts',
+  'test/nodes/nodes.test.ts',
+  'test/plans/admin-plans.test.ts',
+  'test/providers/{provider-*,route-parameters}.test.ts',
   'test/relay/{client-aborts,relay-failures}.test.ts',
   'test/requests/refusals.test.ts',
   'test/routing/**',
+  'test/telemetry/traces.test.ts',
+  'test/translation/{translated-calls,two-gateways}.test.ts',
+  'test/upstream/**',
 ];
 
 /** Exceptions: tests with heavy computation. */

@@ -25,6 +25,8 @@ After this page you can predict what the token-counting addresses return: an est
 - **factor**: tokens of the model per o200k token, by the model family or the model's \`tokenFactor\`.
 - **budgets**: fixed numbers of tokens for structure, tools, reasoning, images and files. The factor does not apply to them.
 
+If a model is served only by translation, the budgets are those of the provider's protocol.
+
 The response does not affect charges, and the estimate is not an upper bound. For plain text with a suitable factor it is accurate to about 10 %. The
 budgets of tools and reasoning are less accurate; those of images and files are deliberately high.
 

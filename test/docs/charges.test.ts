@@ -18,6 +18,7 @@ const requests: Readonly<Record<string, object>> = {
   responses: { input: 'x' },
   compact: { input: 'x' },
   messages: { messages: [], max_tokens: 10 },
+  completions: { prompt: 'x' },
   embeddings: { input: 'x' },
   rerank: { query: 'x', documents: ['y'] },
   'images.generate': { prompt: 'x' },

@@ -37,6 +37,11 @@ function absentDocuments(text: string): string[] {
   return joinLines(text).match(ABSENT_DOCUMENTS) ?? [];
 }
 
+/** A page without its code spans, which can have brackets. */
+function withoutCode(page: string): string {
+  return page.replaceAll(/`[^`\n]*`/g, '');
+}
+
 function headingsOf(page: string): string[] {
   return [...page.matchAll(/^#{1,6} (.*)$/gm)].map((match) => match[1]!);
 }
@@ -108,7 +113,7 @@ describe('the pages', () => {
   for (const page of PAGES) {
     it(`${page} links to existing files and headings`, () => {
       const broken: string[] = [];
-      for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      for (const [, target] of withoutCode(read(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
         const [path, anchor] = target!.split('#') as [string, string | undefined];
         const file = path === '' ? page : join(dirname(page), path);
         const isThere = existsSync(join(ROOT, file));

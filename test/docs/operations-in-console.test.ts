@@ -13,17 +13,20 @@ const BROWSER_TESTS = 'test/console/pages';
 /** By page of `docs/operations`: the files with its browser tests, and the beginnings of the tests' names. */
 const TESTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'accounts-from-csv': { accounts: ['create an account'], 'operator-makes': ['a key is shown once'] },
-  announcements: { branding: ['shows an announcement'] },
+  announcements: { 'operator-day': ['announces maintenance'] },
   audit: { 'operator-engine': ['run the audit'] },
   branding: { branding: ['has the name'] },
   catalog: { catalog: ['lead from an empty catalog', 'show the history'], 'catalog-forms': ['change prices'] },
   'complaint-by-request-id': { 'operator-engine': ['find a request by id'] },
   configuration: { 'operator-tasks': ['show the configuration'] },
-  'drain-a-route': { 'operator-engine': ['drain a route'], 'operator-tasks': ['drain a provider'] },
+  'drain-a-route': { 'operator-engine': ['drain a route'], 'operator-day': ['drains a provider'] },
   'first-operator': { 'operator-edits': ['create a user with a one-time link'] },
   groups: { accounts: ['create an account'], catalog: ['add a plan and a group'], margins: ['change with the group'] },
-  incidents: { 'operator-engine': ['find the owner of a pasted key'], 'operator-tasks': ['drain a provider'] },
-  invoices: { papers: ['an operator enters', 'an owner requests an invoice'] },
+  incidents: { 'operator-engine': ['find the owner of a pasted key'], 'operator-day': ['drains a provider'] },
+  invoices: {
+    'operator-day': ['tops up an account', 'sees on Live'],
+    'owner-day': ['enters the company', 'requests an invoice'],
+  },
   keys: {
     'operator-makes': ['a key is shown once', 'a replacement key'],
     'operator-edits': ['of a key keep'],
@@ -31,7 +34,7 @@ const TESTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   },
   latency: { 'operator-engine': ['show the latency'] },
   money: { accounts: ['show the resulting balance'], 'operator-edits': ['of an account keep'] },
-  'monthly-statement': { 'account-story': ['reads a monthly statement'], 'operator-tasks': ['show the statement'] },
+  'monthly-statement': { 'owner-day': ['enters the company'], 'operator-tasks': ['show the statement'] },
   notices: { 'own-account': ['a webhook receives'], 'operator-tasks': ['notify of a low balance'] },
   people: { 'operator-edits': ['create a user with a one-time link', 'add an existing user', 'limit a member'] },
   plans: {

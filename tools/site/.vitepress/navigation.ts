@@ -22,6 +22,7 @@ const ENGLISH: readonly (readonly [string, readonly string[]])[] = [
       'docs/people',
     ],
   ],
+  ['Move from', ['docs/moving-from/*']],
   ['Sell', ['docs/billing', 'docs/charges', 'docs/coding-plan', 'docs/vouchers', 'docs/usage', 'docs/callers']],
   [
     'Operate',
