@@ -10,6 +10,7 @@ import { type Account, type Gateway, startGateway } from '../test/attacks/scene/
 import type { InnocentCall } from '../test/attacks/scene/innocent-call.ts';
 import type { InnocentOrder, Span } from '../test/attacks/scene/innocent-process.ts';
 import { MemoryWatch, residentMiB } from '../test/attacks/scene/memory.ts';
+import { monotonicMs } from '../test/attacks/scene/monotonic.ts';
 import { createPerson } from '../test/attacks/scene/person.ts';
 import { type Child, startChild } from '../test/attacks/scene/rpc.ts';
 import { type AttackReport, Scene, type SceneOrder } from '../test/attacks/scene/scene.ts';
@@ -167,9 +168,9 @@ async function setUp(run: Run, stage: Stage, name: string, attacks: readonly Att
   };
   await innocent.ask('start', order);
   await wait(COLD_MS);
-  const fromMs = Date.now();
+  const fromMs = monotonicMs();
   await wait(ALONE_MS);
-  const alone = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: Date.now() } satisfies Span);
+  const alone = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: monotonicMs() } satisfies Span);
   return { gateway, innocent, innocentAs, accounts, before: waitsOf(alone), idleMiB: residentMiB(gateway.pid) };
 }
 
@@ -193,13 +194,13 @@ async function attackOnce({ providerUrl, attacker }: Run, stand: Stand, attack: 
     await wait(PAUSE_MS);
   }
   const memory = new MemoryWatch(gateway.pid);
-  const fromMs = Date.now();
+  const fromMs = monotonicMs();
   // Some attacks finish at once. The innocent caller is observed for their nominal duration.
   const [report] = await Promise.all([
     attacker.ask<AttackReport>('run', order),
     wait(attack.isBackground === true ? 0 : attack.seconds * 1_000),
   ]);
-  const during = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: Date.now() } satisfies Span);
+  const during = await innocent.ask<InnocentCall[]>('calls', { fromMs, toMs: monotonicMs() } satisfies Span);
   return {
     name: attack.name,
     report,

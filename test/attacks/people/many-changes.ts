@@ -1,5 +1,6 @@
 import { CHANGE_RATES } from '../../../src/changes/change-rates.ts';
 import type { Attack } from '../attack.ts';
+import { monotonicMs } from '../scene/monotonic.ts';
 
 const { burst } = CHANGE_RATES.caller;
 const CHANGES = 2 * burst;
@@ -15,13 +16,13 @@ export const manyChanges: Attack = {
     const { id } = scene.accounts('owner')[0]!;
     const keys = await scene.admin<{ data: { id: string }[] }>('GET', `/accounts/${id}/keys`);
     const path = `/account/v1/keys/${keys.data[0]!.id}`;
-    const beganMs = Date.now();
+    const beganMs = monotonicMs();
     for (let sent = 0; sent < CHANGES; sent += AT_A_TIME) {
       const round = Array.from({ length: AT_A_TIME }, (_, n) => ({ name: `name ${sent + n}` }));
       await Promise.all(round.map((body) => scene.send({ method: 'PATCH', path, key, body })));
     }
     scene.expectStatuses(200, 429);
-    const allowed = burst + Math.ceil((Date.now() - beganMs) / CHANGE_RATES.caller.everyMs);
+    const allowed = burst + Math.ceil((monotonicMs() - beganMs) / CHANGE_RATES.caller.everyMs);
     const changes = await scene.admin<{ data: unknown[] }>(
       'GET',
       `/changes?accountId=${id}&action=keys.change&limit=500`,

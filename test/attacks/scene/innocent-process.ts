@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { type InnocentCall, LOOK } from './innocent-call.ts';
+import { monotonicMs } from './monotonic.ts';
 import { responseParent } from './rpc.ts';
 
 /**
@@ -55,11 +56,11 @@ responseParent({
   start(order: InnocentOrder) {
     const agent = new Agent({ keepAlive: !order.isNewcomer, localAddress: order.localAddress });
     const bodies = bodiesOf(order.mark);
-    const startedAtMs = Date.now();
+    const startedAtMs = monotonicMs();
     let made = 0;
     timer = setInterval(() => {
       // Calls that a late timer missed are sent at once, because real callers do not wait for each other.
-      for (; made * EVERY_MS <= Date.now() - startedAtMs; made++) {
+      for (; made * EVERY_MS <= monotonicMs() - startedAtMs; made++) {
         add(make(order, agent, made % KINDS.length, bodies));
         if (made % CALLS_A_LOOK === 0) add(look(order, agent, made / CALLS_A_LOOK));
       }
@@ -120,11 +121,10 @@ interface Asked {
 }
 
 function ask(kind: string, { method, url, agent, headers, whole, body }: Asked): Promise<InnocentCall> {
-  const startedAtMs = Date.now();
-  const startedAt = performance.now();
+  const startedAtMs = monotonicMs();
   return new Promise((resolve) => {
     const end = (failure: string | null): void => {
-      resolve({ kind, startedAtMs, tookMs: performance.now() - startedAt, failure });
+      resolve({ kind, startedAtMs, tookMs: monotonicMs() - startedAtMs, failure });
     };
     const sent = request(url, { method, agent, headers }, (response) => {
       let text = '';

@@ -5,6 +5,7 @@ import { type BilledCall, scriptMark } from './bill.ts';
 import { type Account, ADMIN_TOKEN } from './gateway.ts';
 import { type AttackRequest, type AttackResponse, HttpClient, type LiveStream } from './http.ts';
 import { nanoOf, yuanOf } from './models.ts';
+import { monotonicMs } from './monotonic.ts';
 
 /** The environment of an attack: the gateway, the accounts of its callers, and the provider's bills. */
 export interface SceneOrder {
@@ -82,21 +83,21 @@ export class Scene {
 
   /** Sends requests with a fixed concurrency until the attack ends, then waits for those in flight. */
   async repeat(atATime: number, work: (round: number) => Promise<unknown>): Promise<void> {
-    const endMs = Date.now() + this.#attack.seconds * 1_000;
+    const endMs = monotonicMs() + this.#attack.seconds * 1_000;
     let round = 0;
     const loops = Array.from({ length: atATime }, async () => {
-      while (Date.now() < endMs) await work(round++);
+      while (monotonicMs() < endMs) await work(round++);
     });
     await Promise.all(loops);
   }
 
   /** Starts a number of requests per second until the attack ends, without waiting for responses. */
   async pace(perSecond: number, work: (round: number) => Promise<unknown>): Promise<void> {
-    const beganMs = Date.now();
+    const beganMs = monotonicMs();
     const count = perSecond * this.#attack.seconds;
     const begun: Promise<unknown>[] = [];
     for (let round = 0; round < count; ) {
-      const due = Math.min(count, ((Date.now() - beganMs) / 1_000) * perSecond);
+      const due = Math.min(count, ((monotonicMs() - beganMs) / 1_000) * perSecond);
       for (; round < due; round++) begun.push(work(round));
       await wait(5);
     }
@@ -134,8 +135,8 @@ export class Scene {
   async leaveBeforeResponse(caller: string, request: AttackRequest, calls: number, seen = NOTHING): Promise<void> {
     const before = (await this.bill(caller)).length;
     const begun = Array.from({ length: calls }, () => this.http.begin(request));
-    const endMs = Date.now() + PROVIDED_WITHIN_MS;
-    while (Date.now() < endMs) {
+    const endMs = monotonicMs() + PROVIDED_WITHIN_MS;
+    while (monotonicMs() < endMs) {
       const refused = begun.filter((call) => call.isResponded()).length;
       if ((await this.bill(caller)).length - before + refused >= calls) break;
       await wait(LOOK_EVERY_MS / 5);
@@ -160,11 +161,11 @@ export class Scene {
 
   /** Waits until the calls of a caller are settled; returns the result. */
   async settle(caller: string, what: string, heldNano: bigint | null = null): Promise<Settled> {
-    const endMs = Date.now() + SETTLED_WITHIN_MS;
+    const endMs = monotonicMs() + SETTLED_WITHIN_MS;
     for (;;) {
       const [money, bill] = await Promise.all([this.money(caller), this.bill(caller)]);
       const isSettled = money.heldNano === 0n && bill.every(({ state }) => state !== 'running');
-      if (isSettled || Date.now() > endMs) {
+      if (isSettled || monotonicMs() > endMs) {
         if (!isSettled) this.problem(`${what}: calls are not settled after ${SETTLED_WITHIN_MS / 1_000} s`);
         return this.#record(caller, what, heldNano, money.balanceNano, bill);
       }
@@ -184,11 +185,11 @@ export class Scene {
 
   /** Asserts that the memory for bodies and responses is released. */
   async expectNothingCounted(): Promise<void> {
-    const endMs = Date.now() + SETTLED_WITHIN_MS;
+    const endMs = monotonicMs() + SETTLED_WITHIN_MS;
     for (;;) {
       const leftMiB = await this.#countedMiB();
       if (leftMiB <= 1) return;
-      if (Date.now() > endMs) return this.problem(`${leftMiB} MiB are still counted at the end`);
+      if (monotonicMs() > endMs) return this.problem(`${leftMiB} MiB are still counted at the end`);
       await wait(LOOK_EVERY_MS);
     }
   }

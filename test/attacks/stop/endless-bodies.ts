@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Attack } from '../attack.ts';
 import { headOf } from '../scene/http.ts';
+import { monotonicMs } from '../scene/monotonic.ts';
 import { countResponse, takenOf } from '../scene/sockets.ts';
 
 const CONNECTIONS = 8;
@@ -25,8 +26,8 @@ export const endlessBodies: Attack = {
       const socket = scene.http.socket();
       countResponse(scene.http, socket);
       socket.write(head);
-      const endMs = Date.now() + READ_MS_MAX;
-      while (socket.writable && Date.now() < endMs) {
+      const endMs = monotonicMs() + READ_MS_MAX;
+      while (socket.writable && monotonicMs() < endMs) {
         if (!socket.writableNeedDrain) socket.write(PIECE);
         await wait(EVERY_MS);
       }
