@@ -57,7 +57,6 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [halfSentEdits],
     [freshKeys],
     [unreadResponses],
-    [unreadEnds],
     [emptyArrays],
     [largeEstimates],
     [deepNesting],
@@ -91,6 +90,7 @@ export const STAGES: Readonly<Record<Stage, readonly (readonly Attack[])[]>> = {
     [endlessBodies],
     [allConnections],
     [adminGuesses],
+    [unreadEnds],
   ],
   fewConnections: [[silentSockets]],
 };
