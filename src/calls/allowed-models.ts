@@ -67,9 +67,9 @@ export function isShownModel(
   { allowedModels, memberModels, accountModels }: ModelLists,
   group: Catalog['group'],
 ): boolean {
-  return [allowedModels, memberModels, accountModels, group === null ? null : group.models].every(
-    (allowed) => allowed === null || [id, ...aliases].some((name) => allowed.has(name)),
-  );
+  const isIn = (allowed: ReadonlySet<string> | null): boolean =>
+    allowed === null || allowed.has(id) || aliases.some((alias) => allowed.has(alias));
+  return isIn(allowedModels) && isIn(memberModels) && isIn(accountModels) && isIn(group === null ? null : group.models);
 }
 
 function whichMay(allowed: readonly Model[]): string {

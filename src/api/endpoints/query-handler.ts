@@ -19,7 +19,7 @@ export class QueryHandler extends EndpointHandler<QueryEndpoint, ServedQuery> {
     const modelId = (routed.params as { '*'?: string })['*'] ?? '';
     const asked = { principal, modelId, headers: routed.headers, search: routed.query as QueryString };
     const { body, headers } = await query.response(asked, querySources);
-    const text = JSON.stringify(body);
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
     const etag = etagOf(text);
     reply.headers({ ...headers, etag }).type('application/json');
     if (isKnown(routed.headers, etag)) return reply.code(304).send();

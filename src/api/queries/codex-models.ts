@@ -5,7 +5,7 @@ import { tokenLimit } from '../../providers/catalog/catalog.ts';
  * Describes a model for Codex, which requests `/v1/models?client_version=` if the provider in Codex's own configuration has `auth`.
  * If one of these members is missing, Codex discards the whole list (openai/codex: `codex-rs/protocol/src/openai_models.rs`).
  */
-export function codexEntry([id, model]: readonly [string, ModelConfig]): object {
+export function codexEntry(id: string, model: ModelConfig): object {
   const contextTokensMax = tokenLimit(model.contextLength);
   return {
     slug: id,

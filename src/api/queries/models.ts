@@ -4,6 +4,7 @@ import { messages } from '../../protocols/operations/messages.ts';
 import { responses } from '../../protocols/operations/responses.ts';
 import { modelAbsence, tokenLimit } from '../../providers/catalog/catalog.ts';
 import { codexEntry } from './codex-models.ts';
+import { ListFormat, listText } from './listed-entries.ts';
 import { isMessagesClient, messagesVersion } from './messages-client.ts';
 import { ownerOf, releasedAtMsOf } from './model-origin.ts';
 import { pageOf, type QueryString } from './paging.ts';
@@ -29,8 +30,9 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 const servesMessages = (model: ModelConfig): boolean => model.operations.includes(messages.name);
 const servesAnything = (): boolean => true;
-const offersResponses = ([, model]: readonly [string, ModelConfig]): boolean =>
-  model.operations.includes(responses.name);
+/** A model with its id. */
+type ListedModel = readonly [string, ModelConfig];
+const offersResponses = ([, model]: ListedModel): boolean => model.operations.includes(responses.name);
 
 /** Returns the models that an account sees at an address; `null`: all listed ones. Allow-lists and groups can hide further models. */
 type Visible = (accountId: string, sources: QuerySources) => Promise<ReadonlySet<string> | null>;
@@ -58,12 +60,8 @@ function sharedEntry(id: string, model: ModelConfig) {
   };
 }
 
-/** Entries for aliases, because some clients offer only names that are listed. */
-const aliasEntries = (entry: { readonly id: string }, { aliases }: ModelConfig) =>
-  aliases.map((alias) => ({ ...entry, id: alias, canonical_id: entry.id }));
-
-function messagesEntry(id: string, model: ModelConfig, version: string | null) {
-  const sinceFirst = {
+function messagesEntry(id: string, model: ModelConfig) {
+  return {
     id,
     type: 'model',
     display_name: model.displayName ?? id,
@@ -72,10 +70,21 @@ function messagesEntry(id: string, model: ModelConfig, version: string | null) {
     max_tokens: tokenLimit(model.maxOutputTokens),
     capabilities: null,
   };
-  if (version === null || version < LIFECYCLE_VERSION) return sinceFirst;
-  // All configured models can be called, so they are active. Model lines cannot be configured.
-  return { ...sinceFirst, lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
 }
+
+/** All configured models can be called, so they are active. Model lines cannot be configured. */
+function messagesEntryWithLifecycle(id: string, model: ModelConfig) {
+  return { ...messagesEntry(id, model), lifecycle: LIFECYCLE, deprecated_at: null, retires_at: null, line: null };
+}
+
+/** With entries for aliases, because some clients offer only names that are listed. */
+const sharedFormat = new ListFormat((id, model) => {
+  const entry = sharedEntry(id, model);
+  return [[id, entry], ...model.aliases.map((alias) => [alias, { ...entry, id: alias, canonical_id: id }] as const)];
+});
+const messagesFormat = new ListFormat((id, model) => [[id, messagesEntry(id, model)]]);
+const lifecycleFormat = new ListFormat((id, model) => [[id, messagesEntryWithLifecycle(id, model)]]);
+const codexFormat = new ListFormat((id, model) => [[id, codexEntry(id, model)]]);
 
 interface Client {
   readonly isOfMessages: boolean;
@@ -87,8 +96,8 @@ interface Client {
 
 interface View {
   readonly serves: (model: ModelConfig) => boolean;
-  readonly toEntry: (id: string, model: ModelConfig, client: Client) => { readonly id: string };
-  readonly listsAliases: (client: Client) => boolean;
+  /** Whether the address has the messages format for every client. */
+  readonly isOfMessages: boolean;
   /** Members of the list in addition to those of a page. */
   readonly listFields: object;
   readonly responses: { readonly list: QueryDocument['response']; readonly model: QueryDocument['response'] };
@@ -96,19 +105,21 @@ interface View {
 
 const shared: View = {
   serves: servesAnything,
-  toEntry: (id, model, client) =>
-    client.isOfMessages ? messagesEntry(id, model, client.version) : sharedEntry(id, model),
-  listsAliases: ({ isOfMessages }) => !isOfMessages,
+  isOfMessages: false,
   listFields: { object: 'list' },
   responses: { list: modelListResponse, model: modelResponse },
 };
 const onMessages: View = {
   serves: servesMessages,
-  toEntry: (id, model, { version }) => messagesEntry(id, model, version),
-  listsAliases: () => false,
+  isOfMessages: true,
   listFields: {},
   responses: { list: messagesModelListResponse, model: messagesModelResponse },
 };
+
+function formatOf(view: View, { isOfMessages, version }: Client): ListFormat {
+  if (!view.isOfMessages && !isOfMessages) return sharedFormat;
+  return version === null || version < LIFECYCLE_VERSION ? messagesFormat : lifecycleFormat;
+}
 
 function list(view: View, visible: Visible): Query {
   return {
@@ -117,13 +128,17 @@ function list(view: View, visible: Visible): Query {
     async response(request, sources) {
       const client = clientOf(request, sources);
       const models = await listedModels(view, visible, request, sources);
-      if (client.isCodex) return { body: { models: models.filter(offersResponses).map(codexEntry) } };
-      const entries = models.flatMap(([id, model]) => {
-        const entry = view.toEntry(id, model, client);
-        return view.listsAliases(client) ? [entry, ...aliasEntries(entry, model)] : [entry];
-      });
-      const page = pageOf(wantsActive(request.search) ? entries : [], request.search);
-      return { body: { ...view.listFields, ...page } };
+      const entriesIn =
+        (format: ListFormat) =>
+        ([id, model]: ListedModel) =>
+          format.entriesOf(id, model);
+      if (client.isCodex) {
+        const entries = models.filter(offersResponses).flatMap(entriesIn(codexFormat));
+        return { body: listText({}, 'models', entries) };
+      }
+      const entries = models.flatMap(entriesIn(formatOf(view, client)));
+      const { data, ...page } = pageOf(wantsActive(request.search) ? entries : [], request.search);
+      return { body: listText({ ...view.listFields, ...page }, 'data', data) };
     },
   };
 }
@@ -137,7 +152,8 @@ function detail(view: View, visible: Visible): Query {
       const models = await listedModels(view, visible, request, sources);
       const found = models.find(([id, model]) => id === modelId || model.aliases.includes(modelId));
       if (found === undefined) throw modelAbsence(modelId);
-      return { body: view.toEntry(...found, clientOf(request, sources)) };
+      const [canonical] = formatOf(view, clientOf(request, sources)).entriesOf(...found);
+      return { body: canonical!.text };
     },
   };
 }

@@ -8,7 +8,8 @@ import type { PublicCatalog } from '../../providers/catalog/public-catalog.ts';
 import type { QueryString } from './paging.ts';
 
 export interface QueryResponse {
-  readonly body: object;
+  /** A text is JSON, which is sent as it is. */
+  readonly body: object | string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
