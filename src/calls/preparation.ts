@@ -1,38 +1,27 @@
-import { hash } from 'node:crypto';
 import type { ContinuationKeys } from '../accounting/continuation/continuation-keys.ts';
-import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, invalidRequest } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Operation } from '../protocols/operations/operation.ts';
-import { makerOf, mayHaveCarriers, newestMaker } from '../protocols/translation/carriers.ts';
-import { type Catalog, type Model, type Route, routesOf } from '../providers/catalog/catalog.ts';
-import { byChance, bySession, orderRoutes, type RandomSource, withoutDrained } from '../providers/routing/choose.ts';
-import { type DrainedRoutes, NOTHING_DRAINED } from '../providers/routing/drains/drain.ts';
-import type { RouteHealth } from '../providers/routing/health.ts';
+import { mayHaveCarriers } from '../protocols/translation/carriers.ts';
+import { type Catalog, type Model, routesOf } from '../providers/catalog/catalog.ts';
+import { withoutDrained } from '../providers/routing/choose.ts';
 import { allowInnerModels, requireAllowedModel } from './allowed-models.ts';
 import { releaseBodies } from './body-memory.ts';
 import type { Call } from './call.ts';
 import type { CallPricing } from './call-pricing.ts';
-import type { CallSession } from './call-request.ts';
-import { type Continuation, findContinuation, NO_STATE, routesThatAllow, routesToState } from './continuation.ts';
+import { hasSeveralMakers, type RouteDependencies, reasonerOf, routesFor, sessionOf } from './chosen-routes.ts';
+import { type Continuation, findContinuation, NO_STATE } from './continuation.ts';
 import type { Fallback } from './fallback.ts';
 import { checkPriced, coveringFallbacks, type PricedAt, pricingOf } from './price-call.ts';
 import { sideAt } from './price-switches.ts';
-import { routesUsedUp, routeUsedUpUntilMs } from './relay/call-limits.ts';
 import { continuedTokens, type EstimatedInput } from './reservation-estimate.ts';
-import { retryAfter, whenText } from './retry-after.ts';
 import { hasParameters, type Rewriter } from './rewritten-input.ts';
-import type { Settings } from './settings.ts';
 import { isTranslationRefusal, type Translator } from './translated-input.ts';
 
-interface PreparationDependencies {
+interface PreparationDependencies extends RouteDependencies {
   readonly continuationKeys: ContinuationKeys;
-  readonly health: RouteHealth;
-  readonly drained: DrainedRoutes;
-  readonly clock: Clock;
   /** This node's estimate of the database's clock. The database's clock decides which prices are in force. */
   readonly databaseClock: Clock;
-  readonly randomSource: RandomSource;
   readonly translator: Translator;
   readonly rewriter: Rewriter;
 }
@@ -82,7 +71,7 @@ export class Preparation {
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
     call.session = sessionOf(call);
     call.startedAtMs = this.#dependencies.clock.nowMs();
-    call.routes = this.#routesOf(call, continuation);
+    call.routes = routesFor(call, continuation, this.#dependencies);
     call.inner = allowInnerModels(input.demand.innerModels, model, { principal, catalog });
     call.report.callId = call.callId;
     const continued = continuedTokens(input.demand, continuation.continuedTokens, model);
@@ -119,7 +108,7 @@ export class Preparation {
     Object.assign(call, { rewriting: null, firstRewriting: null, asks: null });
     call.hasSeveralMakers = hasSeveralMakers(model, policy.operation);
     call.session = sessionOf(call);
-    call.routes = this.#routesOf(call, NO_STATE);
+    call.routes = routesFor(call, NO_STATE, this.#dependencies);
     call.inner = allowInnerModels(clientInput.demand.innerModels, model, { principal, catalog });
     if (model.hasParameters) return this.#rewrite(call, 0);
     if (call.routes[0]!.translation !== undefined) return this.#translate(call, 0);
@@ -207,30 +196,6 @@ export class Preparation {
     }));
     call.pricing = call.sides[Math.max(sideAt(call.sides, nowMs), 0)]!;
   }
-
-  #routesOf(call: Call, { continuedState, unknown }: Continuation): readonly Route[] {
-    const { health, drained, randomSource, clock } = this.#dependencies;
-    const { model, policy, principal, input, settings, session, signerId } = call;
-    // Without knowledge of who created the state, a drained provider may have it, so drains are ignored.
-    const avoided = unknown === null ? drained : NOTHING_DRAINED;
-    const choice = session === null ? byChance(randomSource) : bySession(session.key, health);
-    const makers = { continuedId: continuedState?.providerId, signerId: signerId ?? undefined };
-    const ordered = orderRoutes(model, policy.operation, choice, makers, avoided);
-    const reaching = routesToState(ordered, unknown, settings.providers);
-    const routes = routesThatAllow(reaching, input.unlisted, settings.providers);
-    const { accountId } = principal;
-    // A call may have begun long before it moves to this model.
-    const nowMs = clock.nowMs();
-    let freeAtMs: number | null = null;
-    for (const route of routes) {
-      if (!health.allows(route.id, accountId)) continue;
-      const usedUpUntilMs = routeUsedUpUntilMs(route, settings, nowMs);
-      if (usedUpUntilMs === null) return routes;
-      freeAtMs = Math.min(freeAtMs ?? usedUpUntilMs, usedUpUntilMs);
-    }
-    if (freeAtMs !== null) throw routesUsedUp(freeAtMs, nowMs, settings);
-    throw noHealthyRoute({ routes, accountId, settings }, health, nowMs);
-  }
 }
 
 /** What changes if a call moves to another model. */
@@ -262,58 +227,9 @@ function pick<Of, Name extends keyof Of>(of: Of, names: readonly Name[]): Pick<O
 
 const NOT_HELD = 'The call has not reserved enough for this model.';
 
-/** Returns the session; `null` if there is none, no affinity, or no choice of routes and credentials. */
-function sessionOf({ policy, principal, input, requestHeaders, settings, model }: Call): CallSession | null {
-  if (!model.hasAffinity) return null;
-  const routes = routesOf(model, policy.operation);
-  const isChoice =
-    routes.length > 1 || routes.some(({ providerId }) => settings.providers.get(providerId).credentials.isChoice);
-  const session = isChoice ? input.session(requestHeaders) : null;
-  if (session === null) return null;
-  const { by, value } = session;
-  const key = hash('sha256', JSON.stringify([principal.accountId, model.id, by, value]), 'base64url');
-  return { source: by, key };
-}
-
-function hasSeveralMakers(model: Model, operation: Operation): boolean {
-  const routes = routesOf(model, operation);
-  return routes.length > 1 && routes.some(({ providerId }) => providerId !== routes[0]!.providerId);
-}
-
-/** The provider whose reasoning of a translated call comes back with the request; `null`: there is none, or it has no route. */
-function reasonerOf({ clientInput, model, policy }: Call): string | null {
-  const maker = clientInput.clientBody === null ? null : newestMaker(clientInput.clientBody);
-  if (maker === null) return null;
-  return routesOf(model, policy.operation).find(({ providerId }) => makerOf(providerId) === maker)?.providerId ?? null;
-}
-
 function requireAllowed(model: Model, { principal, catalog, report }: Call): void {
   report.model = model.id;
   requireAllowedModel(model, principal, catalog);
-}
-
-export function noHealthyRoute(
-  { routes, accountId, settings }: Unhealthy,
-  health: RouteHealth,
-  nowMs: number,
-): GatewayError {
-  const retryAtMs = Math.min(...routes.map(({ id }) => health.retryAtMs(id, accountId)));
-  const headers = retryAfter(retryAtMs, nowMs);
-  const isOfAccount = routes.some(({ id }) => health.isClosedForAccountOnly(id, accountId));
-  const message = isOfAccount ? ONLY_OF_ACCOUNT : errorCatalogue.noHealthyRoute.message;
-  const isLong = headers['retry-after'] === undefined;
-  const next = isLong ? ` A route is tried again at ${whenText(retryAtMs, nowMs, settings.localTime)}.` : '';
-  return new GatewayError('noHealthyRoute', { param: 'model', headers, message: message + next });
-}
-
-const ONLY_OF_ACCOUNT =
-  'Calls of this account have failed several times in a row on every route of this model. Try again after a while, and ' +
-  'check what these calls have in common.';
-
-interface Unhealthy {
-  readonly routes: readonly Route[];
-  readonly accountId: string;
-  readonly settings: Settings;
 }
 
 /** The model for a request whose `model` is null: that of the call that it continues (contract 4.3). */
