@@ -32,7 +32,7 @@ import { createPublicCatalog, type PublicCatalog } from '../providers/catalog/pu
 import type { RouteHealth } from '../providers/routing/health.ts';
 import type { Accounting } from './accounting.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { requestWorkerLimits } from './worker-limits.ts';
+import { createListShares, requestWorkerLimits } from './worker-limits.ts';
 
 interface PublicApiDependencies {
   readonly app: FastifyInstance;
@@ -122,6 +122,7 @@ export class PublicApi {
       spoolDirectory: deps.spoolDirectory,
       calls,
       idempotentCalls,
+      listShares: createListShares(deps.part),
       querySources: createQuerySources(accounting, settings, () => this.#catalog()),
     });
   }

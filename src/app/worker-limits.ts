@@ -115,6 +115,11 @@ export function tenantLimits(part: Part): Required<Pick<ManagementWatch, 'shares
   };
 }
 
+/** A list of thousands of models takes the serving thread for some milliseconds, so a caller's lists leave time for the calls of others. */
+export function createListShares({ count }: Part): TimeShares {
+  return new TimeShares({ atOnceMax: 1, waitingMax: 0, burstMs: 500 / count, share: 0.25 / count });
+}
+
 export function requestWorkerLimits(part: Part): Pick<RequestWorkersOptions, 'quickThreadsMax' | 'placesMax'> {
   return { quickThreadsMax: partOf(QUICK_THREADS_MAX, part), placesMax: partOf(PLACES_MAX, part) };
 }

@@ -6,6 +6,7 @@ import type { RequestWorkers } from '../../calls/request-workers.ts';
 import type { Settings } from '../../calls/settings.ts';
 import type { BodyBudgets } from '../../http/body-budgets.ts';
 import type { HttpReport } from '../../http/http-report.ts';
+import type { TimeShares } from '../../lib/fair/time-shares.ts';
 import { type OpenReport, reportOf } from '../../requests/request-report.ts';
 import type { QuerySources } from '../queries/query.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -18,6 +19,8 @@ export interface EndpointDependencies {
   readonly admission: Pick<CallAdmission, 'precheck'>;
   readonly settings: () => Settings;
   readonly querySources: QuerySources;
+  /** Limits the time that each caller's lists of models take. */
+  readonly listShares: TimeShares;
   readonly requestWorkers: RequestWorkers;
   readonly bodyBudgets: BodyBudgets;
   readonly spoolDirectory: string;
