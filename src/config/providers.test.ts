@@ -391,7 +391,7 @@ describe('headers of clients that a provider gets', () => {
       'apikey',
     ],
     [
-      'It tells where the client is.',
+      'It reveals the address of the client.',
       'x-forwarded-for',
       'Forwarded',
       'via',
@@ -513,8 +513,8 @@ describe('parameters of a provider', () => {
       'set: { service_tier: flex }',
       'set.service_tier: "service_tier" cannot be changed here. It decides the price, so it can only be removed.',
     ],
-    ['set: { a: 1 }, remove: [A]', 'remove.0: "set" already concerns "a".'],
-    ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: "set" already concerns "a.b".'],
+    ['set: { a: 1 }, remove: [A]', 'remove.0: It conflicts with "set" of "a".'],
+    ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: It conflicts with "set" of "a.b".'],
     [
       'set: { "a b": 1 }',
       'set.a b: Expected the name of a field such as temperature, or a path such as reasoning.effort.',

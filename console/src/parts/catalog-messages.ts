@@ -92,9 +92,9 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
   'This must be later than "{}" before it.': '必须晚于前面的“{1}”。',
   'Set either "thinking" or "outputAbove" in a price list, not both.':
     '一份价格中，“thinking”与“outputAbove”只能设置其一。',
-  'This needs "cost" at every route to {}.': '此项要求到 {1} 的每条路由都有“cost”。',
+  'This key requires "cost" at every route to {}.': '此项要求到 {1} 的每条路由都有“cost”。',
   'It is missing at {}.': '{1} 缺少此键。',
-  'This needs "cost" at the same route.': '此项要求同一路由有“cost”。',
+  'This key requires "cost" at the same route.': '此项要求同一路由有“cost”。',
   'Expected a number of tokens such as "200000".': '应为 token 数，例如“200000”。',
   'This key is required here, because the price list contains it.': '此键在此为必填项，因为价格中含有它。',
   'This key is not allowed here, because the price list does not contain it.': '此处不能使用此键，因为价格中没有它。',
@@ -113,7 +113,7 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
   'The command printed no credential.': '命令未输出凭据。',
   'The command printed a credential that has expired.': '命令输出的凭据已过期。',
   'The command printed the credential that the provider has refused.': '命令输出的是供应商已拒绝的凭据。',
-  'The command printed too much.': '命令输出过多。',
+  'The output of the command exceeds 64 KiB.': '命令的输出超过 64 KiB。',
   'The command took too long.': '命令运行时间过长。',
   'The command ended with exit code {}.': '命令以退出码 {1} 结束。',
   'The command could not be run ({}).': '无法运行命令（{1}）。',
@@ -130,7 +130,7 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
   'It decides what the call contains or costs, so only the client can set it.':
     '它决定调用的内容或扣费，只能由客户端设定。',
   '"{}" cannot be changed here.': '此处不能更改“{1}”。',
-  '"{}" already concerns "{}".': '“{1}”已涉及“{2}”。',
+  'It conflicts with "{}" of "{}".': '与“{2}”的“{1}”冲突。',
   'Expected a whole number of tokens above zero.': '应为大于零的 token 整数。',
   'Expected true or false.': '应为 true 或 false。',
   'Expected the name of a field such as temperature, or a path such as reasoning.effort.':
@@ -140,7 +140,7 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
   'It describes the body or the response, so the gateway sets it.': '它描述请求体或响应，由网关设定。',
   'It belongs to the connection of the client.': '它属于客户端的连接。',
   'It carries a credential of the client.': '它包含客户端的凭据。',
-  'It tells where the client is.': '它透露客户端的位置。',
+  'It reveals the address of the client.': '它会透露客户端的地址。',
   'It belongs to the gateway.': '它属于网关。',
   'Set "traceContext: pass" instead.': '请改为设置“traceContext: pass”。',
   'Expected the exact name of a header, of letters, digits and hyphens.':
