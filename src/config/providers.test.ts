@@ -507,7 +507,7 @@ describe('parameters of a provider', () => {
     ],
     [
       'default: { previous_response_id: r }',
-      'default.previous_response_id: "previous_response_id" cannot be changed here. It refers to state at the provider. The gateway has checked whose it is.',
+      'default.previous_response_id: "previous_response_id" cannot be changed here. It can refer to state at the provider, which the gateway checks.',
     ],
     [
       'set: { service_tier: flex }',

@@ -125,8 +125,7 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
   'The response has the form that the client asked for.': '响应的形式由客户端请求决定。',
   'It is content, so only the client can set it.': '它属于内容，只能由客户端设定。',
   'The gateway sets it, because calls are charged by the reported usage.': '它由网关设定，因为调用按上报的用量计费。',
-  'It refers to state at the provider.': '它引用供应商保存的状态。',
-  'The gateway has checked whose it is.': '网关已检查其归属。',
+  'It can refer to state at the provider, which the gateway checks.': '它可能引用供应商保存的状态，由网关检查。',
   'It decides what the call contains or costs, so only the client can set it.':
     '它决定调用的内容或扣费，只能由客户端设定。',
   '"{}" cannot be changed here.': '此处不能更改“{1}”。',
