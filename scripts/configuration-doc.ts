@@ -94,8 +94,10 @@ function takenBy(schema: z.core.$ZodType): string {
 }
 
 function wordsOf(schema: z.core.$ZodType): string {
-  const result = (schema as z.ZodType).safeParse(Symbol('nothing that a file has'));
-  return result.error?.issues[0]?.message ?? '';
+  const messageFor = (value: unknown): string | undefined =>
+    (schema as z.ZodType).safeParse(value).error?.issues[0]?.message;
+  // A schema of any JSON value refuses only an absent one.
+  return messageFor(Symbol('nothing that a file has')) ?? messageFor(undefined) ?? '';
 }
 
 /** A default value in the spelling of the file. */

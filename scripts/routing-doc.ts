@@ -46,7 +46,7 @@ ${markdownTable(['status, before the first byte of a success', 'another route is
 ## Failures and settings
 
 What is tried after a failure, before a byte of a response has reached the client. With \`retry\` and \`fallbacks\`, the next route comes
-first, then the further attempt, then another model. With \`keepAlive\`, the last column is the status in the words of the error event,
+first, then the further attempt, then another model. With \`keepAlive\`, the last column is the status in the message of the error event,
 if the stream has opened.
 
 ${markdownTable(['failure', 'without settings', 'with `retry`, if `on` names it', 'with `fallbacks`, if `fallbackOn` names it', 'status, if nothing serves the call'], combinations)}

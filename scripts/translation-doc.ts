@@ -22,8 +22,8 @@ const RULES: readonly (readonly [string, string, string])[] = [
   ['PDF in base64', '`file`', '`document`'],
   ['text documents', 'text', ''],
   ['files by URL or id, audio, video, citations', '400', '400'],
-  ['images in results of tools', 'a user message behind all results (`toolMedia`)', 'in the result'],
-  ['failed results (`is_error`)', 'the text begins with `Error: `', SAME],
+  ['images in tool results', 'a user message after all results (`toolMedia`)', 'in the result'],
+  ['failed tool results (`is_error`)', 'the text begins with `Error: `', SAME],
   ['custom tools', 'a function with one string `input`, and back', SAME],
   ['namespaces, client-side `tool_search`, `local_shell`', 'functions, and back', SAME],
   [
@@ -33,20 +33,24 @@ const RULES: readonly (readonly [string, string, string])[] = [
   ],
   ['other tools that the client runs, such as `bash_20250124`', '400', '400'],
   ['adjacent turns of the user', 'stay apart', 'become one turn'],
-  ['texts of white space alone', 'left out', SAME],
+  ['texts with only white space', 'left out', SAME],
   ['a conversation that begins with the assistant', 'as it is', 'a user turn is added'],
-  ['a call without a result', 'gets a result that says so', SAME],
-  ['ids of calls that repeat', 'get a number', SAME],
+  ['a tool call without a result', 'gets a result that says so', SAME],
+  ['duplicate ids of tool calls', 'get a number', SAME],
   ['schemas of tools without `type` or `properties`', 'get them', SAME],
-  ['a result without its call', '400', '400'],
-  ['arguments that are no JSON object', 'text', 'wrapped in an object'],
-  ['the beginning of an answer as the last turn', '400', 'passes; 400 if it ends in white space'],
+  ['a tool result without its call', '400', '400'],
+  ['arguments that are not a JSON object', 'text', 'wrapped in an object'],
+  ['a prefill: an assistant message as the last turn', '400', 'passes; 400 if it ends in white space'],
   ['output limit above that of the model', 'lowered', "lowered; if absent, the model's"],
   ['`temperature`, `top_p`', SAME, 'the same; temperature at most 1; not with thinking'],
-  ['stop sequences', SAME, 'the same; 400 if one is white space alone'],
-  ['reasoning, with a forced tool or the beginning of an answer', SAME, 'runs without thinking'],
-  ['JSON schema of the answer', '`response_format` if `takes` has `json_schema`, else 400', '`output_config.format`'],
-  ['JSON without a schema', '`response_format`', '400'],
+  ['stop sequences', SAME, 'the same; 400 if one has only white space'],
+  ['reasoning, with a forced tool or a prefill', SAME, 'runs without thinking'],
+  [
+    'structured output with a JSON schema',
+    '`response_format` if `takes` has `json_schema`, else 400',
+    '`output_config.format`',
+  ],
+  ['JSON mode, without a schema', '`response_format`', '400'],
   ['`strict` of tools', 'left out unless `takes` has `strict`', SAME],
   [
     '`cache_control` of messages and tools',
@@ -106,7 +110,7 @@ Compaction, completions, embeddings, rerank and images are never translated.
 
 ## Keys of a dialect
 
-${markdownTable(['key', 'takes', 'what it does'], keys)}
+${markdownTable(['key', 'values', 'what it does'], keys)}
 
 ## Content and settings
 
@@ -120,7 +124,7 @@ ${markdownTable(['client', 'field', 'name in `takes`'], optional)}
 
 ## Refused fields
 
-They are 400, because the answer would be another one without them.
+Requests with these fields are refused with 400, because the response would be different without the field.
 
 ${markdownTable(['client', 'field', 'values', 'reason'], refused)}
 `,
@@ -139,7 +143,7 @@ function vendorRow({ title, dialects, native, notes = [], sources }: VendorDiale
 
 writeLastPart(
   'docs/providers.md',
-  `${markdownTable(['vendor', 'dialect', 'native addresses', '', 'read from'], vendorDialects.map(vendorRow))}
+  `${markdownTable(['vendor', 'dialect', 'native addresses', 'notes', 'read from'], vendorDialects.map(vendorRow))}
 
 Read on ${DIALECTS_READ_ON}.
 `,

@@ -7,14 +7,14 @@ export const dialect = section({
   reasoning: oneOf(['effort', 'thinking', 'enable_thinking', 'openrouter', 'template', 'none'])
     .optional()
     .describe(
-      'Chat: the field that asks for reasoning: `effort` (`reasoning_effort`), `thinking` (`thinking.type`), `enable_thinking` (with `thinking_budget`), `openrouter` (`reasoning`), `template` (`chat_template_kwargs`). Default: `none`, nothing is asked.',
+      'Chat: the field that asks for reasoning: `effort` (`reasoning_effort`), `thinking` (`thinking.type`), `enable_thinking` (with `thinking_budget`), `openrouter` (`reasoning`), `template` (`chat_template_kwargs`). Default: `none`, reasoning is not requested.',
     ),
   efforts: listOf('at least one effort', oneOf(EFFORTS), 1)
     .optional()
-    .describe('Efforts that the model knows; the nearest one is sent. Default: low, medium, high.'),
+    .describe('Efforts that the model supports; the nearest one is sent. Default: low, medium, high.'),
   replay: oneOf(['none', 'reasoning_content', 'reasoning', 'reasoning_details'])
     .optional()
-    .describe('Chat: the field in which the provider wants earlier reasoning back. Default: `none`.'),
+    .describe('Chat: the field in which the provider expects earlier reasoning. Default: `none`.'),
   thinking: oneOf(['adaptive', 'budget', 'none'])
     .optional()
     .describe('Messages: how the model is asked to think. Default: `none`.'),

@@ -86,7 +86,7 @@ const KEPT: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [
     /^(forwarded|via|cdn-loop|true-client-ip|x-real-ip|x-cluster-client-ip|x-appengine-user-ip)$|^(x-forwarded|x-original|x-envoy|x-client|client|cf|fastly|fly|x-azure)-/,
-    'It tells where the client is.',
+    'It reveals the address of the client.',
   ],
   [/^x-faregate-|^(x-)?request-id$/, 'It belongs to the gateway.'],
   [/^(traceparent|tracestate|baggage|b3|x-b3-.*)$/, 'Set "traceContext: pass" instead.'],

@@ -70,5 +70,5 @@ function conflictOf({ action, name }: Entry, earlier: readonly Entry[]): string 
     return path.slice(0, folded.length).every((part, index) => part === folded[index]);
   });
   if (other === undefined) return null;
-  return `"${other.action}" already concerns "${other.name}".`;
+  return `It conflicts with "${other.action}" of "${other.name}".`;
 }

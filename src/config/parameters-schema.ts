@@ -62,7 +62,9 @@ export function isParameterPath(text: string): boolean {
 /** Changes of request bodies for a provider or a route (`docs/parameters.md`). `parameter-rules.ts` checks the names. */
 export const parameters = section({
   set: named('names of fields', jsonValue).optional().describe('Fields that get this value, whatever the client sent.'),
-  default: named('names of fields', jsonValue).optional().describe('Fields that get this value if they are absent.'),
+  default: named('names of fields', jsonValue)
+    .optional()
+    .describe('Fields that get this value if they are absent or null.'),
   remove: listOf('names of fields', z.string({ error: PATH }).refine(isParameterPath, { error: PATH }))
     .optional()
     .describe(
@@ -70,7 +72,7 @@ export const parameters = section({
     ),
   max: named('names of fields', jsonNumber)
     .optional()
-    .describe('Greatest values of numbers. A greater one is replaced by this.'),
+    .describe('Maximum values of numbers. A greater number is replaced by the maximum.'),
 });
 
 export type ParametersConfig = z.infer<typeof parameters>;

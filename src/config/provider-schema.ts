@@ -99,11 +99,11 @@ export const provider = section({
   limits: useLimits
     .optional()
     .describe(
-      'Limits of all calls to the provider together. What has reached a limit is passed over (`docs/routing.md`).',
+      'Limits of all calls to the provider together. Routes and credentials that have reached a limit are skipped (`docs/routing.md`).',
     ),
   vendorLimits: oneOf(['ignore', 'follow'])
     .default('ignore')
     .describe(
-      'Whether a credential without remaining requests or tokens, by the rate-limit headers of its last responses, is passed over until they reset.',
+      'Whether a credential without remaining requests or tokens, by the rate-limit headers of its last response, is used last until they reset.',
     ),
 });

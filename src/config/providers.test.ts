@@ -391,7 +391,7 @@ describe('headers of clients that a provider gets', () => {
       'apikey',
     ],
     [
-      'It tells where the client is.',
+      'It reveals the address of the client.',
       'x-forwarded-for',
       'Forwarded',
       'via',
@@ -507,14 +507,14 @@ describe('parameters of a provider', () => {
     ],
     [
       'default: { previous_response_id: r }',
-      'default.previous_response_id: "previous_response_id" cannot be changed here. It refers to state at the provider. The gateway has checked whose it is.',
+      'default.previous_response_id: "previous_response_id" cannot be changed here. It can refer to state at the provider, which the gateway checks.',
     ],
     [
       'set: { service_tier: flex }',
       'set.service_tier: "service_tier" cannot be changed here. It decides the price, so it can only be removed.',
     ],
-    ['set: { a: 1 }, remove: [A]', 'remove.0: "set" already concerns "a".'],
-    ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: "set" already concerns "a.b".'],
+    ['set: { a: 1 }, remove: [A]', 'remove.0: It conflicts with "set" of "a".'],
+    ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: It conflicts with "set" of "a.b".'],
     [
       'set: { "a b": 1 }',
       'set.a b: Expected the name of a field such as temperature, or a path such as reasoning.effort.',

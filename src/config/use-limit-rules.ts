@@ -25,7 +25,7 @@ export function useLimitBreaches(
       return [
         {
           path,
-          message: `This needs "cost" at every route to ${id}. It is missing at models.${model}.routes[${index}].`,
+          message: `This key requires "cost" at every route to ${id}. It is missing at models.${model}.routes[${index}].`,
         },
       ];
     }),
@@ -35,7 +35,7 @@ export function useLimitBreaches(
     .flatMap(({ model, index, limits }) =>
       budgetsIn(limits, ['models', model, 'routes', index, 'limits']).map((path) => ({
         path,
-        message: 'This needs "cost" at the same route.',
+        message: 'This key requires "cost" at the same route.',
       })),
     );
   return [...ofProviders, ...ofRoutes];

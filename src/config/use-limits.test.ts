@@ -42,7 +42,7 @@ describe('limits in the configuration', () => {
   });
 
   it('of costs need the costs of all routes that they concern', () => {
-    const message = 'This needs "cost" at every route to acme. It is missing at models.large.routes[0].';
+    const message = 'This key requires "cost" at every route to acme. It is missing at models.large.routes[0].';
     assert.deepEqual(problemsOf('apiKey: k, limits: { dailyCostYuan: "1" }'), [
       `providers.acme.limits.dailyCostYuan: ${message}`,
     ]);
@@ -50,7 +50,7 @@ describe('limits in the configuration', () => {
       `providers.acme.apiKeys.0.limits.monthlyCostYuan: ${message}`,
     ]);
     assert.deepEqual(problemsOf('apiKey: k', 'limits: { dailyCostYuan: "1" }'), [
-      'models.large.routes.0.limits.dailyCostYuan: This needs "cost" at the same route.',
+      'models.large.routes.0.limits.dailyCostYuan: This key requires "cost" at the same route.',
     ]);
   });
 

@@ -29,7 +29,7 @@ export const vendorDialects: readonly VendorDialect[] = [
     preset: 'deepseek',
     dialects: { chat: { reasoning: 'thinking', replay: 'reasoning_content' } },
     native: ['messages `https://api.deepseek.com/anthropic`', RESPONSES_ELSEWHERE],
-    notes: ['Calls of tools without their reasoning are refused.'],
+    notes: ['Tool calls without their reasoning are refused.'],
     sources: ['https://api-docs.deepseek.com/guides/thinking_mode.md'],
   },
   {
@@ -175,7 +175,7 @@ export const vendorDialects: readonly VendorDialect[] = [
     native: [],
     notes: [
       'Not documented: the dialect.',
-      'Gemini 3 refuses calls of tools without their thought signatures, which the translation does not keep: use other models for agents.',
+      'Gemini 3 refuses tool calls without their thought signatures, which the translation does not keep: use other models for agents.',
     ],
     sources: [
       'https://ai.google.dev/gemini-api/docs/openai.md.txt',

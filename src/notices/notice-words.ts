@@ -74,10 +74,10 @@ function english(kind: Notice['kind'], of: DataText): Words {
       };
     case 'provider.budget_nearly_used': {
       const budget = `${of('period') === 'day' ? 'Daily' : 'Monthly'} budget of ${LIMITED_EN[of('of')]?.(of) ?? of('provider')}`;
-      const consequence = 'calls take other routes or credentials, and are refused if there are none.';
+      const consequence = 'calls use other routes or credentials, and are refused if there are none.';
       return {
         subject: `${budget}: ${of('percent')} % used`,
-        text: `${budget}: calls have cost ${of('usedYuan')} of ${of('limitYuan')} yuan. ${isUsedUp(of) ? 'Until it is renewed' : 'Once it is used up'}, ${consequence} A new period begins at ${of('resetsAt')}.`,
+        text: `${budget}: calls have cost ${of('usedYuan')} of ${of('limitYuan')} yuan. ${isUsedUp(of) ? 'Until it resets' : 'Once it is used up'}, ${consequence} It resets at ${of('resetsAt')}.`,
       };
     }
     case 'catalog.failed':
@@ -120,8 +120,11 @@ const BUDGETS_EN: BudgetTexts = {
   member: (of) => `The budget of ${of('name')}`,
   key: (of) => `The budget of the API key ${of('name')} (${of('prefix')})`,
   endUser: (of) =>
-    of('name') === '' ? 'The budget that further end users share' : `The budget of the end user ${of('name')}`,
-  tag: (of) => (of('name') === '' ? 'The budget that further tags share' : `The budget of the tag ${of('name')}`),
+    of('name') === ''
+      ? 'The budget shared by end users beyond the daily maximum'
+      : `The budget of the end user ${of('name')}`,
+  tag: (of) =>
+    of('name') === '' ? 'The budget shared by tags beyond the daily maximum' : `The budget of the tag ${of('name')}`,
 };
 const LIMITED_EN: BudgetTexts = {
   provider: (of) => `the provider ${of('provider')}`,
@@ -187,8 +190,8 @@ function chinese(kind: Notice['kind'], of: DataText): Words {
       };
     case 'provider.refused_account':
       return {
-        subject: `供应商 ${of('provider')} 拒绝凭证 ${of('credential')}`,
-        text: `供应商 ${of('provider')} 拒绝凭证 ${of('credential')} 或其所属账户，状态码 ${of('status')}。`,
+        subject: `供应商 ${of('provider')} 拒绝凭据 ${of('credential')}`,
+        text: `供应商 ${of('provider')} 拒绝凭据 ${of('credential')} 或其所属账户，状态码 ${of('status')}。`,
       };
     case 'provider.budget_nearly_used': {
       const budget = `${LIMITED_ZH[of('of')]?.(of) ?? of('provider')} 的${of('period') === 'day' ? '每日' : '每月'}预算`;

@@ -529,7 +529,7 @@ describe('the command line with a running gateway', { timeout: 240_000 }, () => 
     const { stdout: listed } = await cli(...budget('list', 'erin'));
     assert.match(
       listed,
-      /every tag +¥5 a day, ¥9 a month +yes +¥0 of 5 today, ¥0 of 9 this month, shared by further ones/,
+      /every tag +¥5 a day, ¥9 a month +yes +¥0 of 5 today, ¥0 of 9 this month, shared by those beyond the daily maximum/,
     );
     assert.match(listed, /end user ann b +¥7 a week +yes +¥0 of 7 this week/);
     assert.equal(

@@ -31,7 +31,7 @@ export const budgetCommands = group('budget', 'list and set budgets of end users
       '--end-user <name>': 'the end user whom calls name',
       '--tag <tag>': 'a tag of calls',
       '--every <kind>': {
-        text: 'the default budget, which each one without a budget of its own has',
+        text: 'the default budget, for each one without a budget of its own',
         choices: Object.keys(KINDS),
       },
       '--budget <yuan/period>': {
@@ -73,5 +73,5 @@ const describeCaps = (budget: CallerBudget): string =>
 
 function describeUse({ used, value, ...caps }: CallerBudget): string {
   const spent = describeSpent({ ...caps, totalSpendCapYuan: null }, { ...used, totalSpendYuan: '0' }).join(', ');
-  return value === null ? `${spent}, shared by further ones` : spent;
+  return value === null ? `${spent}, shared by those beyond the daily maximum` : spent;
 }

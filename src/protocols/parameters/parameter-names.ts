@@ -62,7 +62,7 @@ export function parameterBreach(name: string, action: ParameterAction): string |
   const folded = foldedName(name);
   const own = OWN.get(folded);
   if (own !== undefined) return own;
-  if (STATE.has(folded)) return 'It refers to state at the provider. The gateway has checked whose it is.';
+  if (STATE.has(folded)) return 'It can refer to state at the provider, which the gateway checks.';
   const readAgain = ACTIONS.get(folded);
   if (readAgain !== undefined) return readAgain.actions.includes(action) ? null : readAgain.why;
   const key = Buffer.from(name);

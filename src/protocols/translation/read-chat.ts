@@ -193,7 +193,7 @@ function readAssistant(message: ReadMembers, notes: TranslationNotes): readonly 
   const blocks: Block[] = [];
   blocks.push(...readReasoning(message));
   for (const name of ['audio', 'function_call']) {
-    if (message.take(name) !== null) message.refuse(name, 'is known to chat alone');
+    if (message.take(name) !== null) message.refuse(name, 'exists only in chat');
   }
   const refusal = message.rawText('refusal');
   const calls = message.items('tool_calls');

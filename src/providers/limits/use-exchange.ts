@@ -99,8 +99,8 @@ export function createUseExchange(deps: UseExchangeDependencies): UseExchange {
       await Promise.all([exchange(limits.subjects), reading]);
     },
     logger,
-    failing: 'limits of providers do not know what other nodes use; retrying',
-    recovered: 'limits of providers know again what other nodes use',
+    failing: 'failed to exchange the usage of provider limits with other nodes; retrying',
+    recovered: 'exchange of the usage of provider limits restored',
   });
   return {
     round: job.round,

@@ -151,7 +151,7 @@ export function runCommand({ run, timeout }: CredentialCommand): Promise<string>
 }
 
 function problemOf({ code, killed }: Error & { readonly code?: unknown; readonly killed?: boolean }): string {
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'The command printed too much.';
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'The output of the command exceeds 64 KiB.';
   if (killed === true) return 'The command took too long.';
   return typeof code === 'number'
     ? `The command ended with exit code ${code}.`

@@ -100,9 +100,9 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     const cost = dialog.getByRole('group', { name: 'Cost of route 1, for your margin' });
     await cost.getByLabel('Input', { exact: true }).fill('0.5');
     await cost.getByLabel('Output', { exact: true }).fill('1.5');
-    await dialog.getByRole('button', { name: 'Silent, failed and closed routes' }).click();
-    const failures = dialog.getByRole('group', { name: 'Silent, failed and closed routes' });
-    await failures.getByLabel('Comment on a silent stream after').fill('15s');
+    await dialog.getByRole('button', { name: 'Keep-alive, further attempts and fallbacks' }).click();
+    const failures = dialog.getByRole('group', { name: 'Keep-alive, further attempts and fallbacks' });
+    await failures.getByLabel('Keep-alive comment after a silence of').fill('15s');
     for (const [label, option] of [
       ['Attempt again after', '503'],
       ['Fallbacks', 'acme-large'],
@@ -133,9 +133,9 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Actions for acme-large' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
-    assert.equal(await dialog.getByLabel('Greatest values').isVisible(), false);
+    assert.equal(await dialog.getByLabel('Maximum values').isVisible(), false);
     await dialog.getByRole('button', { name: 'Requests, responses and limits of route 1' }).click();
-    await dialog.getByLabel('Greatest values').fill('max_tokens: 8192\ntop_p: 0.95');
+    await dialog.getByLabel('Maximum values').fill('max_tokens: 8192\ntop_p: 0.95');
     await dialog.getByLabel('Set fields').fill('temperature');
     await dialog.getByText('Write one field per line').waitFor();
     await dialog.getByLabel('Set fields').fill('seed: 7\nresponse_format: {"type":"text"}');

@@ -2,14 +2,14 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const attemptFieldTexts = pageTexts(
   {
-    failures: 'Silent, failed and closed routes',
-    keepAlive: 'Comment on a silent stream after',
+    failures: 'Keep-alive, further attempts and fallbacks',
+    keepAlive: 'Keep-alive comment after a silence of',
     keepAliveHint: 'Also before the provider responds. Empty: never.',
     retryOn: 'Attempt again after',
-    retryHint: 'The call might have run: the vendor can bill both attempts, the account is charged once.',
+    retryHint: 'The call might have run. The vendor might bill both attempts; the account is charged once.',
     retried: { timeout: 'timeout', reset: 'broken connection', silence: 'silence' } as Readonly<Record<string, string>>,
     within: 'Further attempts',
-    firstByte: 'Silence before the first byte',
+    firstByte: 'Longest silence before the first byte',
     firstByteHint: 'Required for “silence”.',
   },
   {

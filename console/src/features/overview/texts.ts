@@ -36,7 +36,7 @@ export const overviewTexts = pageTexts(
       endUser: (name: string) => `End user ${name}`,
       tag: (name: string) => `Tag ${name}`,
     },
-    ofFurther: { endUser: 'Further end users together', tag: 'Further tags together' },
+    ofFurther: { endUser: 'End users beyond the daily maximum', tag: 'Tags beyond the daily maximum' },
     forModel: (who: string, model: string) => `${who}, for ${model}`,
     periods: { day: 'today', week: 'this week', month: 'this month', total: 'in all' },
     budgetUsed: (period: string, used: string, limit: string) => `${used} of ${limit} used ${period}.`,

@@ -3,7 +3,8 @@ import { pageTexts } from '../../parts/texts.ts';
 export const limitTexts = pageTexts(
   {
     limits: 'Limits',
-    limitsLead: 'What has reached a limit gets no new calls. The use is that of all nodes; costs are some seconds old.',
+    limitsLead:
+      'Providers, routes and credentials that have reached a limit get no new calls. Usage is that of all nodes; costs are some seconds old.',
     limitOf: 'Limit of',
     of: { provider: 'provider', route: 'route', credential: 'credential' },
     use: 'Used',
@@ -13,8 +14,8 @@ export const limitTexts = pageTexts(
     day: 'Cost of the day',
     month: 'Cost of the month',
     usedOf: (what: string, used: string, max: string) => `${what}: ${used} of ${max}`,
-    free: 'Free again',
-    renewed: 'Renewed',
+    free: 'Available again',
+    renewed: 'Resets',
     vendor: {
       requests: 'requests',
       tokens: 'tokens',

@@ -13,7 +13,7 @@ export const callerBudgetTexts = pageTexts(
     every: { endUser: 'Every end user', tag: 'Every tag' },
     one: { endUser: (value: string) => `End user ${value}`, tag: (value: string) => `Tag ${value}` },
     byDefault: 'by default',
-    shared: 'shared by those beyond the daily maximum',
+    shared: 'used by those beyond the daily maximum',
     change: 'Change',
     add: 'Set a budget',
     kind: 'For',
