@@ -43,8 +43,10 @@ export class Fallbacks {
         logger.info(at, 'another model serves the call');
         return true;
       } catch (failed) {
-        if (!(failed instanceof GatewayError)) throw failed;
-        logger.info({ ...at, code: failed.code, words: failed.message }, 'a fallback cannot serve the call');
+        // Whatever fails, the call continues with its own failure: an admitted one must end.
+        if (failed instanceof GatewayError)
+          logger.info({ ...at, code: failed.code, words: failed.message }, 'a fallback cannot serve the call');
+        else logger.error({ ...at, err: failed }, 'a fallback could not be prepared');
       }
     }
     return false;
