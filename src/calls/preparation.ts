@@ -110,6 +110,7 @@ export class Preparation {
     call.session = sessionOf(call);
     call.routes = routesFor(call, NO_STATE, this.#dependencies);
     call.inner = allowInnerModels(clientInput.demand.innerModels, model, { principal, catalog });
+    call.report.callId = call.callId;
     if (model.hasParameters) return this.#rewrite(call, 0);
     if (call.routes[0]!.translation !== undefined) return this.#translate(call, 0);
     this.#price(call, 0);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { RequestReport } from '../../src/requests/request-report.ts';
 import { call } from '../support/client.ts';
 import { families } from '../support/families.ts';
 import { assertSpent, PRICE, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -13,9 +14,11 @@ const LARGE_BODY = 'x'.repeat(80 * 1024);
 
 describe('calls that move to a fallback', { timeout: 60_000 }, () => {
   let gateway: TestGateway;
+  const reports: RequestReport[] = [];
 
   before(async () => {
     gateway = await startGateway({
+      observers: [(report) => void reports.push(report)],
       requestWorkers: { file: fileURLToPath(import.meta.resolve('../support/mortal-worker.ts')), taskMsMax: 1 },
       models: `
   asked: { operations: [chat], maxOutputTokens: "100", price: ${PRICE}, routes: [{ provider: chatty, model: asked }], fallbacks: [changed, plain] }
@@ -33,5 +36,19 @@ describe('calls that move to a fallback', { timeout: 60_000 }, () => {
     assert.equal(response.status, 503, response.text);
     assert.equal((await account.endedCall()).status, 'failed');
     await assertSpent(account, 0n);
+  });
+
+  it('the report of a call has its id if a fallback serves it from the beginning', async () => {
+    const account = await gateway.createAccount();
+    gateway.provider.respond = json(200, chat!.whole());
+    for (const model of ['asked', 'changed']) {
+      assert.equal((await gateway.admin('POST', '/routes/drain', { provider: 'chatty', model })).status, 200);
+    }
+    const body = { model: 'asked', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await call(gateway.url + chat!.path, account.key, body);
+    assert.equal(response.status, 200, response.text);
+    const id = response.headers['x-faregate-call-id'];
+    assert.ok(id);
+    assert.equal(reports.findLast(({ model }) => model !== null)?.callId, id);
   });
 });
