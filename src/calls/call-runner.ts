@@ -126,6 +126,8 @@ export class CallRunner {
     const { logger } = this.#dependencies;
     const { callId } = call;
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
+    // From here on, the status is in the record.
+    if (!call.client.hasBegun) call.keepAlive?.stop();
     if (!call.isEnded) {
       await call
         .release(response, call.hasLost || mayHaveRun(error), countsDespiteFailure(error))
