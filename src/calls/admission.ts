@@ -13,13 +13,13 @@ import type { Reservations } from '../accounting/reservations/reservations.ts';
 import { errorCatalogue } from '../errors/catalogue.ts';
 import { GatewayError, type GatewayErrorOptions, quoted } from '../errors/gateway-error.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Catalog, Model } from '../providers/catalog/catalog.ts';
+import type { Catalog } from '../providers/catalog/catalog.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import type { Call } from './call.ts';
 import type { PricingSide } from './call-pricing.ts';
 import type { EndpointPolicy } from './call-request.ts';
 import { rateHeaders, resetHeaders } from './relay/call-headers.ts';
-import { type EstimatedInput, requestedOutput } from './reservation-estimate.ts';
+import { mostRequestedOutput } from './reservation-estimate.ts';
 import { quotaReset, retryAfter, SOON } from './retry-after.ts';
 import type { Settings } from './settings.ts';
 
@@ -135,8 +135,7 @@ function reservationRequest(call: Call): ReservationRequest {
     plan: isOnPlan
       ? {
           inputBytes: input.sizeBytes,
-          outputTokensRequested:
-            call.asks === null ? (requestedOutput(input, model) ?? 0) : mostRequested(call.asks, model),
+          outputTokensRequested: mostRequestedOutput(call, model),
           tokens: reservation.tokens,
           innerModels: inner.map((each) => each.model.id),
         }
@@ -154,10 +153,6 @@ function reservationRequest(call: Call): ReservationRequest {
       caller: call.caller,
     }),
   };
-}
-
-function mostRequested(asks: readonly EstimatedInput[], model: Model): number {
-  return Math.max(...asks.map((asked) => requestedOutput(asked, model) ?? 0));
 }
 
 const requestSide = ({ fromMs, reservation, groupFactorBasisPoints }: PricingSide) => ({

@@ -79,14 +79,14 @@ export class CallRunner {
   }
 
   /**
-   * Admits the next fallback if the plan does not include the one that was refused. The client has not asked for that, so without another one
+   * Admits the next fallback if the terms of the plan refused the one before. The client has not asked for that, so without another one
    * it gets the failure of its own model.
    * @param closed why a fallback serves the call; `null`: the requested model does
    */
   async #admitFallback(call: Call, closed: GatewayError | null, refused: unknown): Promise<void> {
     const { admission, fallbacks } = this.#dependencies;
     for (let error = refused; ; ) {
-      if (closed === null || !isNotInPlan(error)) throw error;
+      if (closed === null || !isRefusedByPlan(error)) throw error;
       if (!(await fallbacks.next(call, closed))) throw closed;
       try {
         await admission.admit(call);
@@ -126,6 +126,8 @@ export class CallRunner {
     const { logger } = this.#dependencies;
     const { callId } = call;
     if (response.status >= 500) logger.warn({ callId, ...failureDetails(call.route, error) }, 'a call failed');
+    // From here on, the status is in the record.
+    if (!call.client.hasBegun) call.keepAlive?.stop();
     if (!call.isEnded) {
       await call
         .release(response, call.hasLost || mayHaveRun(error), countsDespiteFailure(error))
@@ -148,6 +150,8 @@ function responseOf({ translation, policy }: Call, error: unknown): GatewayError
   return translation === null ? toResponse(error) : translatedError(toResponse(error), policy.operation);
 }
 
-function isNotInPlan(error: unknown): boolean {
-  return error instanceof GatewayError && error.kind === 'modelNotInPackage';
+/** Whether the plan does not include a model, or the parameters of its routes ask for more output than the plan allows. */
+function isRefusedByPlan(error: unknown): boolean {
+  const kind = error instanceof GatewayError ? error.kind : null;
+  return kind === 'modelNotInPackage' || kind === 'packageOutputLimitExceeded';
 }

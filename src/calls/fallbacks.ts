@@ -7,7 +7,6 @@ import type { Model } from '../providers/catalog/catalog.ts';
 import type { Call } from './call.ts';
 import type { Preparation } from './preparation.ts';
 import { fallbackReasonOf } from './relay/further-attempts.ts';
-import { requestedOutput } from './reservation-estimate.ts';
 
 interface FallbackDependencies {
   readonly preparation: Pick<Preparation, 'moveTo'>;
@@ -43,8 +42,10 @@ export class Fallbacks {
         logger.info(at, 'another model serves the call');
         return true;
       } catch (failed) {
-        if (!(failed instanceof GatewayError)) throw failed;
-        logger.info({ ...at, code: failed.code, words: failed.message }, 'a fallback cannot serve the call');
+        // Whatever fails, the call continues with its own failure: an admitted one must end.
+        if (failed instanceof GatewayError)
+          logger.info({ ...at, code: failed.code, words: failed.message }, 'a fallback cannot serve the call');
+        else logger.error({ ...at, err: failed }, 'a fallback could not be prepared');
       }
     }
     return false;
@@ -65,10 +66,8 @@ export function continuesState(
   );
 }
 
-/** Whether the limits that admitted a call allow another model: it is in the plan, and has no budget of its own. */
-function isWithinAdmission({ planId, settings, principal, clientInput }: Call, model: Model): boolean {
+/** Whether the limits that admitted a call can allow another model: it is in the plan, and has no budget of its own. */
+function isWithinAdmission({ planId, settings, principal }: Call, model: Model): boolean {
   if (planId === null) return principal.modelBudgets === null || budgetIdsOf(principal.modelBudgets, model) === null;
-  const plan = settings.plans.find(({ id }) => id === planId);
-  if (plan === undefined || !plan.models.has(model.id)) return false;
-  return (requestedOutput(clientInput, model) ?? 0) <= plan.outputTokensMax;
+  return settings.plans.find(({ id }) => id === planId)?.models.has(model.id) === true;
 }

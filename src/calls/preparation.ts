@@ -14,7 +14,7 @@ import { type Continuation, findContinuation, NO_STATE } from './continuation.ts
 import type { Fallback } from './fallback.ts';
 import { checkPriced, coveringFallbacks, type PricedAt, pricingOf } from './price-call.ts';
 import { sideAt } from './price-switches.ts';
-import { continuedTokens, type EstimatedInput } from './reservation-estimate.ts';
+import { continuedTokens, type EstimatedInput, mostRequestedOutput } from './reservation-estimate.ts';
 import { hasParameters, type Rewriter } from './rewritten-input.ts';
 import { isTranslationRefusal, type Translator } from './translated-input.ts';
 
@@ -110,13 +110,18 @@ export class Preparation {
     call.session = sessionOf(call);
     call.routes = routesFor(call, NO_STATE, this.#dependencies);
     call.inner = allowInnerModels(clientInput.demand.innerModels, model, { principal, catalog });
+    call.report.callId = call.callId;
     if (model.hasParameters) return this.#rewrite(call, 0);
     if (call.routes[0]!.translation !== undefined) return this.#translate(call, 0);
     this.#price(call, 0);
   }
 
-  /** Sets the price of an admitted call for another model. @throws GatewayError if the call has not reserved enough for it */
+  /**
+   * Sets the price of an admitted call for another model.
+   * @throws GatewayError if the call has not reserved enough for it, or asks it for more than the plan allows
+   */
   #priceWithinHold(call: Call): void {
+    requireWithinPlan(call);
     const pricing = pricingOf(call, { catalog: call.catalog, atMs: this.#dependencies.databaseClock.nowMs() }, 0);
     const { amountNano, tokens } = pricing.reservation;
     if (call.policy.context === 'balance') {
@@ -223,6 +228,16 @@ function restore(call: Call, before: Pick<Call, (typeof MOVED)[number]>, error: 
 
 function pick<Of, Name extends keyof Of>(of: Of, names: readonly Name[]): Pick<Of, Name> {
   return Object.fromEntries(names.map((name) => [name, of[name]])) as Pick<Of, Name>;
+}
+
+/** Checks what depends on the model that serves the call: the models that it can run, and the output that parameters ask for. */
+function requireWithinPlan(call: Call): void {
+  const { planId, settings, inner, model } = call;
+  if (planId === null) return;
+  const plan = settings.plans.find(({ id }) => id === planId);
+  if (plan === undefined || !inner.every((each) => plan.models.has(each.model.id)))
+    throw new GatewayError('modelNotInPackage', { param: 'model' });
+  if (mostRequestedOutput(call, model) > plan.outputTokensMax) throw new GatewayError('packageOutputLimitExceeded');
 }
 
 const NOT_HELD = 'The call has not reserved enough for this model.';

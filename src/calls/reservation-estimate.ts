@@ -89,6 +89,15 @@ export function requestedOutput(
   return choices > 1 ? bounded((model.outputTokensMax ?? outputTokensDefault) * choices) : null;
 }
 
+/** Output tokens that a call asks for on one of its routes at most; 0: the model decides the length on all of them. */
+export function mostRequestedOutput(
+  { asks, input }: { readonly asks: readonly EstimatedInput[] | null; readonly input: EstimatedInput },
+  model: Model,
+): number {
+  if (asks === null) return requestedOutput(input, model) ?? 0;
+  return Math.max(...asks.map((asked) => requestedOutput(asked, model) ?? 0));
+}
+
 /** The highest prices that can apply, because model runs, caching and tool uses are known only from the response. */
 function highestPrices(prices: UnitPrices, demand: Demand, inputTokens: number): UnitPrices {
   const { above } = prices;

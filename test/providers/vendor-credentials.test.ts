@@ -68,15 +68,18 @@ describe('vendors that sign differently', () => {
     gateway = await startGateway({
       noticeSettings: `credentialCommands:
   tokens: { run: ["${process.execPath}", -e, ${JSON.stringify(PRINT)}, "${runs}"] }
-  failing: { run: ["${process.execPath}", -e, "process.exit(7)"] }`,
+  failing: { run: ["${process.execPath}", -e, "process.exit(7)"] }
+  endless: { run: [echo, '{"token":"${TOKEN}","expires_in":9223372036854775807}'] }`,
       providers: `  azure: { protocol: chat, baseUrl: "${vendor.url}/openai/v1/?api-version=preview", auth: api-key, apiKey: provider-secret-key-3 }
   vertex: { protocol: chat, baseUrl: "${vendor.url}/v1/projects/p/locations/l/endpoints/openapi", apiKey: { command: tokens } }
   twin: { protocol: chat, baseUrl: "${vendor.url}/v1/projects/p/locations/l/endpoints/openapi", apiKey: { command: tokens } }
-  broken: { protocol: chat, baseUrl: "${vendor.url}/v1", apiKey: { command: failing } }`,
+  broken: { protocol: chat, baseUrl: "${vendor.url}/v1", apiKey: { command: failing } }
+  endless: { protocol: chat, baseUrl: "${vendor.url}/v1", apiKey: { command: endless } }`,
       models: `  azure: ${model(route('azure', DEPLOYMENT))}
   vertex: ${model(route('vertex', 'google/m'))}
   twin: ${model(route('twin', 'google/m'))}
   broken: ${model(route('broken', 'm'))}
+  endless: ${model(route('endless', 'm'))}
   rescued: ${model(`{ provider: broken, model: m, priority: 0 }`, `{ provider: azure, model: ${DEPLOYMENT}, priority: 1 }`)}`,
     });
     account = await gateway.createAccount();
@@ -115,6 +118,11 @@ describe('vendors that sign differently', () => {
     assert.equal(credential.command, 'tokens');
     assert.ok(credential.state === 'missing' || Date.parse(credential.expiresAt) > Date.now() - LIFE_MS);
     assert.ok(!JSON.stringify(credential).includes(TOKEN));
+  });
+
+  test('an expiry that no date can express counts as unknown, and routes can still be listed', async () => {
+    await chat('endless', await gateway.createAccount());
+    assert.equal((await credentialOf('endless')).expiresAt, null);
   });
 
   test('a command that fails is the failure of its route: another one serves, and nothing is charged without one', async () => {

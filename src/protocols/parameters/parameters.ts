@@ -143,8 +143,11 @@ class BodyEditor implements ParameterChanges {
     else if (member.max !== undefined && (kind === 'number' || kind === 'string')) {
       const inner = reader.from(offset);
       inner.skip();
-      const isQuoted = kind === 'string' ? 1 : 0;
-      const asked = Number(this.#body.toString('utf8', offset + isQuoted, inner.offset - isQuoted));
+      const text =
+        kind === 'string'
+          ? decodeString(this.#body, offset + 1, inner.offset - 1)
+          : this.#body.toString('utf8', offset, inner.offset);
+      const asked = Number(text);
       if (asked > Number(member.max)) this.#replace(reader, member.max, path);
     }
   }

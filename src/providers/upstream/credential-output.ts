@@ -17,6 +17,8 @@ const VALUE_NAMES = ['access_token', 'accessToken', 'token'];
 /** Instants as ISO 8601, or as seconds since 1970. The Azure CLI's `expiresOn` has no time zone, so it is not read. */
 const EXPIRY_NAMES = ['expires_on', 'expires_at', 'expiresAt', 'expiration', 'expiry', 'expirationTimestamp'];
 const HAS_ZONE = /(Z|[+-]\d\d:?\d\d)$/;
+/** The last instant that ISO 8601 writes with four digits of the year. A later expiry means "never", or is in another unit. */
+const EXPIRY_MS_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
  * Reads what a command printed: a credential, or a JSON object with a credential and its expiry.
@@ -40,7 +42,11 @@ function readObject(object: Readonly<Record<string, unknown>>, nowMs: number): P
   const value = VALUE_NAMES.map((name) => object[name]).find((each) => typeof each === 'string') ?? '';
   const seconds = Number(object.expires_in ?? Number.NaN);
   const stated = EXPIRY_NAMES.map((name) => instantMs(object[name])).find((each) => each !== null) ?? null;
-  return { value: String(value), expiresAtMs: stated ?? (seconds > 0 ? nowMs + seconds * 1_000 : null) };
+  const expiresAtMs = stated ?? (seconds > 0 ? nowMs + seconds * 1_000 : null);
+  return {
+    value: String(value),
+    expiresAtMs: expiresAtMs !== null && expiresAtMs > EXPIRY_MS_MAX ? null : expiresAtMs,
+  };
 }
 
 function instantMs(value: unknown): number | null {

@@ -19,6 +19,8 @@ describe('the output of a credential command', () => {
       HOUR_MS,
     ],
     ['{"token":"a","expiresOn":"2026-11-30 13:00:00.000000"}', 'a', null],
+    ['{"token":"a","expires_in":9223372036854775807}', 'a', null],
+    ['{"token":"a","expires_at":1796043600000}', 'a', null],
   ];
   for (const [output, value, expiresAtMs] of cases) {
     it(`is read from ${output.trim()}`, () =>
