@@ -62,13 +62,21 @@ function namesIn(value: unknown): string[] {
 }
 
 /** A `default` may have a `max`; any other two parameters of one member would contradict each other. */
-function conflictOf({ action, name }: Entry, earlier: readonly Entry[]): string | null {
+function conflictOf(entry: Entry, earlier: readonly Entry[]): string | null {
+  const { action, name } = entry;
   const folded = name.split('.').map(foldedName);
-  const other = earlier.find((entry) => {
-    const path = entry.name.split('.').map(foldedName);
-    if (entry.action === 'default' && action === 'max' && path.length === folded.length) return false;
+  const other = earlier.find((each) => {
+    const path = each.name.split('.').map(foldedName);
+    if (each.action === 'default' && action === 'max' && path.length === folded.length) return false;
     return path.slice(0, folded.length).every((part, index) => part === folded[index]);
   });
-  if (other === undefined) return null;
+  if (other === undefined) return exceedsMax(entry, earlier) ? 'It is less than "default" of the same field.' : null;
   return `It conflicts with "${other.action}" of "${other.name}".`;
+}
+
+/** Whether the `default` of a field is greater than its `max`. */
+function exceedsMax({ action, name, value }: Entry, earlier: readonly Entry[]): boolean {
+  if (action !== 'max') return false;
+  const given = earlier.find((each) => each.action === 'default' && foldedName(each.name) === foldedName(name));
+  return given !== undefined && Number(given.value) > Number(value);
 }

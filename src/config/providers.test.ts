@@ -514,6 +514,7 @@ describe('parameters of a provider', () => {
       'set.service_tier: "service_tier" cannot be changed here. It decides the price, so it can only be removed.',
     ],
     ['set: { a: 1 }, remove: [A]', 'remove.0: It conflicts with "set" of "a".'],
+    ['default: { A: 9 }, max: { a: 8 }', 'max.a: It is less than "default" of the same field.'],
     ['set: { a.b: 1 }, default: { a: 1 }', 'default.a: It conflicts with "set" of "a.b".'],
     [
       'set: { "a b": 1 }',

@@ -55,6 +55,19 @@ describe('parameters of a route', () => {
     );
   });
 
+  const layered: readonly [ofProvider: Parameters, ofRoute: Parameters, sent: string][] = [
+    [{ set: { 'o.x': '1' } }, { remove: ['o'] }, '{"m":1}'],
+    [{ default: { M_: '2', n: '2' } }, { remove: ['m', 'N'] }, '{}'],
+    [{ set: { o: '{"y":1}' } }, { set: { 'o.x': '1' } }, '{"m":1,"o":{"x":1}}'],
+    [{ remove: ['m'] }, { max: { 'm.x': '1' } }, '{"m":1}'],
+    [{ set: { 'o.x': '1' } }, { set: { 'o.y': '2' } }, '{"m":1,"o":{"x":1,"y":2}}'],
+  ];
+  for (const [ofProvider, ofRoute, sent] of layered) {
+    it(`of a provider, ${JSON.stringify(ofProvider)}, and of its route, ${JSON.stringify(ofRoute)}`, () => {
+      assert.equal(applied('{"m":1}', ofProvider, ofRoute), sent);
+    });
+  }
+
   it('say what they changed', () => {
     const parameters = { set: { 'o.x': '1', n: '2' }, default: { k: '1' }, remove: ['u', 'w'], max: { t: '1' } };
     const changes = parameterChanges(Buffer.from('{"o":{},"n":1,"u":1,"t":2}'), compileParameters(parameters))!;

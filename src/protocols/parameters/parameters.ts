@@ -39,7 +39,10 @@ export interface ParameterChanges {
 type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 type OpenMember = Writable<Omit<MemberParameters, 'members'>> & { readonly members: OpenMember[] };
 
-/** Combines parameters to those of single members. For a path, later parameters replace all earlier ones. */
+/**
+ * Combines parameters to those of single members. For a path, later parameters replace all earlier ones: of the same member, of what it
+ * contains, and of what contains it.
+ */
 export function compileParameters(...layers: readonly Parameters[]): readonly MemberParameters[] {
   const byPath = new Map<string, Omit<MemberParameters, 'name' | 'foldedName' | 'members'>>();
   for (const layer of layers) {
@@ -51,11 +54,19 @@ export function compileParameters(...layers: readonly Parameters[]): readonly Me
     for (const [path, value] of Object.entries(layer.default ?? {})) add(path, { default: value });
     for (const [path, value] of Object.entries(layer.max ?? {})) add(path, { max: value });
     for (const path of layer.remove ?? []) add(path, { isRemoved: true });
+    for (const earlier of byPath.keys())
+      if ([...ofLayer.keys()].some((path) => overlap(path, earlier))) byPath.delete(earlier);
     for (const [path, actions] of ofLayer) byPath.set(path, actions);
   }
   const top: OpenMember[] = [];
   for (const [path, actions] of byPath) Object.assign(memberAt(top, path), actions);
   return top;
+}
+
+/** Whether two paths are of the same member, or one member contains the other. */
+function overlap(one: string, other: string): boolean {
+  const others = other.split('.').map(foldedName);
+  return one.split('.').every((name, index) => index >= others.length || foldedName(name) === others[index]);
 }
 
 function memberAt(top: OpenMember[], path: string): OpenMember {
