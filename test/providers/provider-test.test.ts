@@ -265,6 +265,8 @@ describe('a test of a provider', () => {
     const alone = await runCommand(['provider', 'test', 'single', '--config', file, '--json'], {});
     assert.equal(alone.code, 0, alone.stderr);
     assert.equal(JSON.parse(alone.stdout).results[0].chargeYuan, '0.000028');
+    const both = ['--operation', 'chat', '--translated'];
+    assert.equal((await runCommand(['provider', 'test', 'single', '--config', file, ...both], {})).code, 2);
     const unknown = await runCommand(['provider', 'test', 'sinlge', '--config', file], {});
     assert.equal(unknown.code, 3);
     assert.match(

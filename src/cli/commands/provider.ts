@@ -5,7 +5,7 @@ import { secretsUsedBy } from '../../config/provider-credentials.ts';
 import type { Config } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
 import { catalogInUse } from '../catalog-in-use.ts';
-import { CliError, type CliProcess, type GlobalFlags, NotFoundError } from '../command.ts';
+import { CliError, type CliProcess, type GlobalFlags, NotFoundError, UsageError } from '../command.ts';
 import type { CommandRows } from '../command-rows.ts';
 import { loadForCommand } from '../environment.ts';
 import { findServingGateway } from '../own-database.ts';
@@ -39,7 +39,7 @@ const rows: CommandRows = {
     },
     async runs(flags, output, { provider, model, operation, translated }, process) {
       if (translated === true) {
-        if (operation !== undefined) throw new CliError('--operation and --translated exclude each other.');
+        if (operation !== undefined) throw new UsageError('--operation and --translated exclude each other.');
         const search = await runSearch(flags, process, String(provider), { model } as Asked);
         output.print(search, describeSearch);
         return search.dialect === null ? 1 : 0;
