@@ -278,7 +278,8 @@ function receiveRaw(body: OpenBody, response: ServerResponse, take: BodyTaker): 
       fail(new GatewayError('malformedHttp'));
     }
 
-    if (request.destroyed && !request.complete) {
+    // A destroyed request gives neither bytes nor an event, also if its body has arrived completely.
+    if (request.destroyed) {
       onAborted();
       return;
     }
