@@ -30,7 +30,8 @@ const values = (
 const variants = {
   'no index': '',
   'B-tree': 'create index bench_request on calls (request_id)',
-  'BRIN of Bloom filters': 'create index bench_request on calls using brin (request_id text_bloom_ops)',
+  'BRIN of Bloom filters':
+    'create index bench_request on calls using brin (request_id text_bloom_ops (n_distinct_per_range = 2500))',
 } as const;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'faregate-request-ids-'));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createCallsStore } from '../../src/accounting/calls/calls-store.ts';
 import { createGateway } from '../../src/app/gateway.ts';
@@ -214,6 +215,27 @@ where inhparent = 'calls_by_request'::regclass and indrelid = 'calls_2031_${mont
       await calls.summariseRequestIds(new Date(now));
       assert.deepEqual([await madeOf('02'), await madeOf('03')], [0, 1]);
       assert.equal((await calls.findByRequest('r', 10)).length, 2);
+    }));
+
+  // The row of an index must fit into a page, and the statement of a call that makes it larger fails.
+  test('have filters that take any number of ids', async () =>
+    withDatabase(await createTestDatabase(), async ({ database }) => {
+      const calls = createCallsStore(database);
+      const at = '2031-02-10T00:00:00Z';
+      await calls.prepareMonths(new Date(at));
+      const insertMany = (from: number, to: number): string =>
+        insertCall('$id', at)
+          .replace('request_id,', 'request_id, client_request_id,')
+          .replace("'r',", 'md5(n::text), md5((-n)::text),')
+          .replace('values (', 'select ')
+          .replace("'$id'", "'call_' || n")
+          .replace(/\)$/, ` from generate_series(${from}, ${to}) as n`);
+      await database.script(insertMany(1, 100));
+      await database.script(
+        `select brin_summarize_new_values(inhrelid::regclass) from pg_inherits where inhparent = 'calls_by_request'::regclass`,
+      );
+      await database.script(insertMany(101, 10_000));
+      assert.equal((await calls.findByRequest(createHash('md5').update('9000').digest('hex'), 10)).length, 1);
     }));
 
   test('are an error if there is no partitioned table', async () =>
