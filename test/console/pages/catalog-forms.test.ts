@@ -100,8 +100,8 @@ describe('the forms of the catalog', { skip: withoutBrowser, timeout: 300_000 },
     const cost = dialog.getByRole('group', { name: 'Cost of route 1, for your margin' });
     await cost.getByLabel('Input', { exact: true }).fill('0.5');
     await cost.getByLabel('Output', { exact: true }).fill('1.5');
-    await dialog.getByRole('button', { name: 'Keep-alive, further attempts and fallbacks' }).click();
-    const failures = dialog.getByRole('group', { name: 'Keep-alive, further attempts and fallbacks' });
+    await dialog.getByRole('button', { name: 'Keep-alive, retries, fallbacks' }).click();
+    const failures = dialog.getByRole('group', { name: 'Keep-alive, retries, fallbacks' });
     await failures.getByLabel('Keep-alive comment after a silence of').fill('15s');
     for (const [label, option] of [
       ['Attempt again after', '503'],

@@ -2,7 +2,7 @@ import { pageTexts } from '../../parts/texts.ts';
 
 export const attemptFieldTexts = pageTexts(
   {
-    failures: 'Keep-alive, further attempts and fallbacks',
+    failures: 'Keep-alive, retries, fallbacks',
     keepAlive: 'Keep-alive comment after a silence of',
     keepAliveHint: 'Also before the provider responds. Empty: never.',
     retryOn: 'Attempt again after',
