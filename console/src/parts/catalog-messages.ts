@@ -130,6 +130,7 @@ export const CATALOG_MESSAGES: Readonly<Record<string, string>> = {
     '它决定调用的内容或扣费，只能由客户端设定。',
   '"{}" cannot be changed here.': '此处不能更改“{1}”。',
   'It conflicts with "{}" of "{}".': '与“{2}”的“{1}”冲突。',
+  'It is less than "{}" of the same field.': '它小于同一字段的“{1}”。',
   'Expected a whole number of tokens above zero.': '应为大于零的 token 整数。',
   'Expected true or false.': '应为 true 或 false。',
   'Expected the name of a field such as temperature, or a path such as reasoning.effort.':
